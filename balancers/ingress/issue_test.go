@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // A certificate of its own is wanted of ACM, by the incumbent's tags, and serves once it is issued.
@@ -113,4 +114,51 @@ func certificatesOf(wanted stack.Stack, member string) (arns []string) {
 		}
 	}
 	return arns
+}
+
+// An Ingress that names no ports listens for HTTPS if it has, or is to have, a certificate of its own. While that cannot be read, all ports
+// may be its.
+func TestPortsWithoutListenPorts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		params      v1beta1.IngressClassParamsSpec
+		noGate      bool
+		want        []int32
+		held        bool
+	}{
+		"no certificate":                        {want: []int32{80}},
+		"one that is given":                     {annotations: map[string]string{"certificate-arn": certARN("b")}, want: []int32{443}},
+		"one of params":                         {params: v1beta1.IngressClassParamsSpec{CertificateArn: []string{certARN("b")}}, want: []int32{443}},
+		"one that is issued":                    {annotations: map[string]string{"create-acm-cert": "true"}, want: []int32{443}},
+		"one that is to be issued":              {annotations: map[string]string{"create-acm-cert": "true", "acm-pca-arn": "arn:aws:acm-pca:eu-west-1:1:certificate-authority/1"}, want: []int32{443}, held: true},
+		"one that is issued, without the gate":  {annotations: map[string]string{"create-acm-cert": "true"}, noGate: true, want: []int32{80}},
+		"none is to be issued":                  {annotations: map[string]string{"create-acm-cert": "false"}, want: []int32{80}},
+		"a wrong one":                           {annotations: map[string]string{"certificate-arn": "b"}, held: true},
+		"a wrong one, and one is issued":        {annotations: map[string]string{"certificate-arn": "b", "create-acm-cert": "true"}, held: true},
+		"perhaps one is to be issued":           {annotations: map[string]string{"create-acm-cert": "perhaps"}, held: true},
+		"perhaps one is issued, without a gate": {annotations: map[string]string{"create-acm-cert": "perhaps"}, noGate: true, want: []int32{80}},
+		"perhaps, beside one that is given":     {annotations: map[string]string{"certificate-arn": certARN("b"), "create-acm-cert": "perhaps"}, want: []int32{443}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			in.Members = in.Members[1:2]
+			in.Members[0].Params = &v1beta1.IngressClassParams{Spec: tc.params}
+			in.Options.IssueCertificates = !tc.noGate
+			in.AWS.Own = []input.OwnCertificate{{Certificate: input.Certificate{ARN: "x", Domains: []string{"b.example.com"}}}}
+			delete(in.Members[0].Ingress.Annotations, annotation.ListenPorts.FullName())
+			for key, value := range tc.annotations {
+				annotate(&in, 0, annotation.Prefix+key, value)
+			}
+			wanted, faults := Build(in)
+			got := wanted.Members[0].Ports
+			for _, b := range wanted.LoadBalancers {
+				for _, l := range b.Listeners {
+					got = append(got, l.Port)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" || wanted.Members[0].Held != tc.held {
+				t.Errorf("held: %v, faults %v, ports (-want +got):\n%s", wanted.Members[0].Held, faults, diff)
+			}
+		})
+	}
 }

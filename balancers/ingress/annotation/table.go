@@ -146,7 +146,7 @@ var (
 // The annotations of listeners and rules whose values are JSON, and what goes with them.
 var (
 	ListenPorts = add(Annotation{
-		Name: "listen-ports", Scope: OfListener, Default: `[{"HTTP": 80}], with certificate-arn [{"HTTPS": 443}]`,
+		Name: "listen-ports", Scope: OfListener, Default: `[{"HTTP": 80}], with certificate-arn or create-acm-cert [{"HTTPS": 443}]`,
 		Example: `[{"HTTP": 80}, {"HTTPS": 443}]`,
 		Doc:     "The listeners of the Ingress.",
 	}, parseListenPorts)

@@ -26,14 +26,9 @@ type listenerReader struct{ *Reading }
 // readListeners reads the ports that the member listens on, and what it says of their listeners.
 func (r listenerReader) readListeners() {
 	explicit := r.explicitCertificates()
-	ports, set := get(r.Reading, annotation.ListenPorts)
-	switch _, written := r.Annotations()[annotation.ListenPorts.FullName()]; {
-	case written && !set:
-		return // a fault
-	case !set && len(explicit) > 0:
-		ports = map[int32]annotation.Protocol{443: annotation.HTTPS}
-	case !set:
-		ports = map[int32]annotation.Protocol{80: annotation.HTTP}
+	ports := r.readPorts(explicit)
+	if ports == nil {
+		return
 	}
 	r.Ports = ports
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
@@ -47,6 +42,28 @@ func (r listenerReader) readListeners() {
 	} else if input.AsksForCertificate(r.Member) {
 		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + annotation.ListenPorts.FullName()))
 	}
+}
+
+// readPorts are the ports that the member listens on; nil if they cannot be read, which is a fault. Those of a member that names none
+// depend on whether it has, or is to have, certificates of its own.
+func (r listenerReader) readPorts(explicit []string) map[int32]annotation.Protocol {
+	if _, named := r.Annotations()[annotation.ListenPorts.FullName()]; named {
+		ports, _ := get(r.Reading, annotation.ListenPorts)
+		return ports
+	}
+	_, _, wrong := annotation.Certificates.In(r.Annotations())
+	issues := false
+	if r.in.Options.IssueCertificates && wrong == nil {
+		issues, _, wrong = annotation.IssueCertificate.In(r.Annotations())
+	}
+	switch {
+	case len(explicit) > 0 || issues:
+		return map[int32]annotation.Protocol{443: annotation.HTTPS}
+	case wrong != nil:
+		r.Fail(wrong)
+		return nil
+	}
+	return map[int32]annotation.Protocol{80: annotation.HTTP}
 }
 
 func (r listenerReader) explicitCertificates() []string {
