@@ -111,7 +111,8 @@ func TestSubnetIDs(t *testing.T) {
 		"subnet-b1,subnet-a1": "subnet-b1,subnet-a1",
 		"blue,blue,green":     "subnet-a1,subnet-a2,subnet-b2",
 		"green,subnet-a1":     "subnet-a1,subnet-b2",
-		"blue":                "2 subnets of the VPC have the tag Name=blue: want 1",
+		"blue":                "subnet-a1",
+		"green,blue":          "subnet-b2,subnet-a1",
 		"red,red":             "1 subnets of the VPC have the tag Name=red: want 2",
 		"subnet-z":            "the VPC has no subnet subnet-z",
 	} {

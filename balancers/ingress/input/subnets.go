@@ -26,7 +26,8 @@ func Selector(tags map[string][]string) string {
 	return tagsPrefix + string(text)
 }
 
-// SubnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes the n subnets of that name.
+// SubnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes n subnets of that name, those with the lowest
+// IDs.
 func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
 	var ids, names []string
 	for _, entry := range entries {
@@ -44,10 +45,10 @@ func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
 			continue
 		}
 		want, found := count(names, name), a.named(name)
-		if len(found) != want {
+		if len(found) < want {
 			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: want %d", len(found), name, want)
 		}
-		ids = append(ids, found...)
+		ids = append(ids, found[:want]...)
 	}
 	return ids, nil
 }
