@@ -37,6 +37,14 @@ func TestAccess(t *testing.T) {
 			annotations: map[string]string{"security-groups": "blue, sg-2, green, sg-1"},
 			groups:      []stack.Ref{{ID: "sg-2"}, {ID: "sg-1"}, {ID: "sg-blue"}, {ID: "sg-green"}},
 		},
+		"all of a name": {
+			annotations: map[string]string{"security-groups": "twice, blue"},
+			groups:      []stack.Ref{{ID: "sg-1"}, {ID: "sg-2"}, {ID: "sg-blue"}},
+		},
+		"each once": {
+			annotations: map[string]string{"security-groups": "twice, sg-2, blue, sg-2, blue"},
+			groups:      []stack.Ref{{ID: "sg-2"}, {ID: "sg-1"}, {ID: "sg-blue"}},
+		},
 		"given ones with rules": {
 			annotations: map[string]string{"security-groups": "sg-1", "manage-backend-security-group-rules": "true"},
 			groups:      []stack.Ref{{ID: "sg-1"}, shared}, made: []string{"k8s-traffic-prod1-6d7d57e991"}, peer: shared,
@@ -52,7 +60,7 @@ func TestAccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			in.AWS.SecurityGroups = map[string][]string{"blue": {"sg-blue"}, "green": {"sg-green"}, "twice": {"sg-1", "sg-2"}}
+			in.AWS.SecurityGroups = map[string][]string{"blue": {"sg-blue"}, "green": {"sg-green"}, "twice": {"sg-2", "sg-1"}}
 			for key, value := range tc.annotations {
 				annotate(&in, 0, annotation.Prefix+key, value)
 			}

@@ -109,7 +109,7 @@ var breaks = map[string]struct {
 	"one subnet":                           {annotation: "subnets", value: "subnet-a1", fault: "want subnets in at least 2 zones"},
 	"dualstack without subnets for it":     {annotation: "ip-address-type", value: "dualstack", do: agreeOn("scheme", "internal"), fault: `ip-address-type, value "dualstack": no subnet of the VPC fits a load balancer that is internal and dualstack`},
 	"other security groups":                {annotation: "security-groups", value: "sg-b", do: agreeOn("security-groups", "sg-a"), fault: `the group has "sg-a"`},
-	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "0 security groups of the VPC have the tag Name=blue"},
+	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "no security group of the VPC has the tag Name=blue"},
 	"rules without the shared group": {
 		annotation: "manage-backend-security-group-rules", value: "true",
 		do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.BackendSecurityGroups = false }, fault: "needs the shared security group",

@@ -180,7 +180,7 @@ func (in *Input) Presets(all annotation.Attributes, named map[string]string) map
 	return all.Presets(named)
 }
 
-// SecurityGroupIDs are the IDs among the entries, then those of the names, in order.
+// SecurityGroupIDs are the IDs among the entries, in order, then those of all security groups that have one of the names, each once.
 func (a *AWS) SecurityGroupIDs(entries []string) ([]string, error) {
 	var ids, ofNames []string
 	for _, entry := range entries {
@@ -189,12 +189,18 @@ func (a *AWS) SecurityGroupIDs(entries []string) ([]string, error) {
 			continue
 		}
 		found := a.SecurityGroups[entry]
-		if len(found) != 1 {
-			return nil, fmt.Errorf("%d security groups of the VPC have the tag Name=%s: want one", len(found), entry)
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no security group of the VPC has the tag Name=%s: want one that has", entry)
 		}
-		ofNames = append(ofNames, found...)
+		ofNames = append(ofNames, slices.Sorted(slices.Values(found))...)
 	}
-	return append(ids, ofNames...), nil
+	var all []string
+	for _, id := range slices.Concat(ids, ofNames) {
+		if !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all, nil
 }
 
 // Fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
