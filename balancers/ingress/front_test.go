@@ -42,6 +42,7 @@ func TestFront(t *testing.T) {
 		annotations [3]string // name=value;name=value of each member
 		want        []string
 		held        string // the fault of the member b
+		warned      string // a warning of the member a
 	}{
 		"nothing asks for it": {annotations: [3]string{"frontend-nlb-scheme=internal"}},
 		"one asks for it": {
@@ -64,6 +65,24 @@ func TestFront(t *testing.T) {
 				first, "listener 80 TCP FrontendNlb-tg-TCP-80", "listener 443 TCP FrontendNlb-tg-TCP-443",
 				"group FrontendNlb-tg-TCP-80 TCP:80 to 443" + check, "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check,
 			},
+		},
+		"a port of one is mapped, not the other": {
+			annotations: [3]string{
+				`enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=443=443`, `listen-ports=[{"HTTPS":443}]`, `listen-ports=[{"HTTPS":443}]`,
+			},
+			want: []string{first, "listener 443 TCP FrontendNlb-tg-TCP-443", "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check},
+		},
+		"a port of another is mapped": {
+			annotations: [3]string{
+				`enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=9000=443,8080=80;listen-ports=[{"HTTP":80}]`,
+				`listen-ports=[{"HTTPS":443}]`, `listen-ports=[{"HTTPS":8443}]`,
+			},
+			want: []string{
+				first, "listener 443 TCP FrontendNlb-tg-TCP-443", "listener 8080 TCP FrontendNlb-tg-TCP-8080", "listener 8443 TCP FrontendNlb-tg-TCP-8443",
+				"group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check, "group FrontendNlb-tg-TCP-8080 TCP:8080 to 80" + check,
+				"group FrontendNlb-tg-TCP-8443 TCP:8443 to 8443" + check,
+			},
+			warned: `value "9000=443": this Ingress does not listen on port 443`,
 		},
 		"ports are mapped twice": {
 			annotations: [3]string{"frontend-nlb-listener-port-mapping=80=443", "frontend-nlb-listener-port-mapping=80=80"},
@@ -104,6 +123,11 @@ func TestFront(t *testing.T) {
 			if diff := cmp.Diff(tc.want, frontOf(built)); diff != "" {
 				t.Errorf("(-want +got):\n%s%v", diff, faults)
 			}
+			if !slices.ContainsFunc(faults, func(f annotation.Fault) bool {
+				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Error(), tc.warned)
+			}) && tc.warned != "" {
+				t.Errorf("no warning %q in %v", tc.warned, faults)
+			}
 		})
 	}
 }
@@ -133,6 +157,27 @@ func TestFrontStays(t *testing.T) {
 	}
 	if diff := cmp.Diff(frontOf(before)[1:], frontOf(after)[1:]); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// TestFrontPortsStay: a port in front that leads to a port of a held member alone is left alone, though others want to be reached there.
+func TestFrontPortsStay(t *testing.T) {
+	in := three(t)
+	for i, name := range []string{"enable-frontend-nlb=true;listen-ports=[{\"HTTP\":80}]", "frontend-nlb-listener-port-mapping=80=443", "listen-ports=[{\"HTTP\":80}]"} {
+		for pair := range strings.SplitSeq(name, ";") {
+			key, value, _ := strings.Cut(pair, "=")
+			annotate(&in, i, annotation.Prefix+key, value)
+		}
+	}
+	before, faults := Build(in)
+	if got := before.Front.TargetGroups; len(got) != 1 || got[0].Port != 80 || got[0].TargetPort != 443 {
+		t.Fatalf("target groups %+v, want one from 80 to 443; faults %v", got, faults)
+	}
+	in.Seen = asSeen(before)
+	in.Members[1].Fault = &annotation.Fault{Reason: "no class"}
+	after, _ := Build(in)
+	if after.Front == nil || len(after.Front.TargetGroups) > 0 {
+		t.Errorf("in front %+v, want one whose port nobody changes", after.Front)
 	}
 }
 

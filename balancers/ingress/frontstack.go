@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -114,25 +113,16 @@ func (d frontBuilder) frontSubnets() ([]string, error) {
 	return ids, nil
 }
 
-// frontPorts are the ports of the load balancer by those in front. A member that maps none has all be the same.
+// frontPorts are the ports of the load balancer by those in front that members want. One that leads to a port on which held members alone
+// listen stays as it is.
 func (d frontBuilder) frontPorts() map[int32]int32 {
 	ports := map[int32]int32{}
-	listens := func(port int32) bool {
-		return slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == port })
-	}
-	for setting, vote := range d.Votes {
-		if front, ok := strings.CutPrefix(setting, reading.FrontPort("")); ok {
-			from, _ := strconv.ParseInt(front, 10, 32) // they are ports
-			to, _ := strconv.ParseInt(vote.Text, 10, 32)
-			if listens(int32(to)) {
-				ports[int32(from)] = int32(to)
-			}
-		}
-	}
-	if slices.ContainsFunc(d.built, func(r *reading.Reading) bool { return !r.MapsPorts }) {
-		for _, l := range d.listeners {
-			if _, mapped := ports[l.port]; !mapped {
-				ports[l.port] = l.port
+	for _, r := range d.built {
+		for _, front := range r.FrontPorts {
+			same := strconv.Itoa(int(front))
+			behind, _ := strconv.ParseInt(d.Get(reading.FrontPort(front), same), 10, 32) // it is one
+			if slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == int32(behind) }) {
+				ports[front] = int32(behind)
 			}
 		}
 	}
@@ -172,7 +162,7 @@ func (d frontBuilder) warnOfFront(warn func(*reading.Reading, annotation.Fault))
 	for _, r := range d.built {
 		for _, l := range d.front.LoadBalancers[0].Listeners {
 			isOpen := slices.ContainsFunc(d.listeners, func(other listener) bool { return other.port == l.Port })
-			if r.Says(reading.FrontPort(strconv.Itoa(int(l.Port)))) && !isOpen {
+			if r.Says(reading.FrontPort(l.Port)) && !isOpen {
 				warn(r, annotation.Fault{
 					Annotation: annotation.FrontPorts.FullName(), Value: r.Annotations()[annotation.FrontPorts.FullName()],
 					Reason: fmt.Sprintf("the load balancer's security group lets in nobody at port %d of the Network Load Balancer: "+

@@ -40,8 +40,8 @@ var (
 	FrontPorts = add(Annotation{
 		Name: "frontend-nlb-listener-port-mapping", Scope: OfIngress,
 		Example: "80=8080,443=8443",
-		Doc: "On which ports the Network Load Balancer listens, and to which of the load balancer's each sends. Without it they are the " +
-			"same.",
+		Doc: "On which ports the Network Load Balancer listens, and to which port that the Ingress listens on each sends. Without it they " +
+			"are the same.",
 	}, parseFrontPorts)
 	FrontCheckPort = add(Annotation{
 		Name: "frontend-nlb-healthcheck-port", Scope: OfGroup, Combine: Agree, Default: TrafficPort,

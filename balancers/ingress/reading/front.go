@@ -5,6 +5,8 @@ package reading
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
@@ -43,11 +45,27 @@ func (r settingsReader) readFront() {
 	}, tags))
 	r.addKeys(annotation.FrontTags.Name, tags, annotation.Fault{Annotation: annotation.FrontTags.FullName()})
 	r.checkFront(len(tags))
-	ports, _ := get(r.Reading, annotation.FrontPorts)
-	for front, behind := range ports {
-		r.add(FrontPort(front), behind, annotation.Fault{Annotation: annotation.FrontPorts.FullName()})
+	r.readFrontPorts()
+}
+
+// readFrontPorts reads on which ports the member wants what stands in front to listen: those that it maps to a port of its own, or without
+// a mapping all of its own.
+func (r settingsReader) readFrontPorts() {
+	mapped, _ := get(r.Reading, annotation.FrontPorts)
+	if len(mapped) == 0 {
+		r.FrontPorts = slices.Collect(maps.Keys(r.Ports))
 	}
-	r.MapsPorts = len(ports) > 0
+	for front, behind := range mapped {
+		port, _ := strconv.ParseInt(front, 10, 32) // it is one, and so is the other
+		to, _ := strconv.ParseInt(behind, 10, 32)
+		if !r.Listens(int32(to)) {
+			r.warnOf(annotation.Fault{Annotation: annotation.FrontPorts.FullName(), Value: front + "=" + behind,
+				Reason: "this Ingress does not listen on port " + behind + ", so this is ignored: want a port of " + annotation.ListenPorts.FullName()})
+			continue
+		}
+		r.FrontPorts = append(r.FrontPorts, int32(port))
+		r.add(FrontPort(int32(port)), decimal(to), annotation.Fault{Annotation: annotation.FrontPorts.FullName()})
+	}
 }
 
 // MostFrontTags is how many tags of users a Network Load Balancer may have besides those by which it is found again.
@@ -77,8 +95,8 @@ func Overlapping(check stack.HealthCheck) string {
 		check.Interval, check.Timeout, annotation.FrontCheckInterval.FullName())
 }
 
-// FrontPort is the setting of a port in front.
-func FrontPort(port string) string { return annotation.FrontPorts.Name + " " + port }
+// FrontPort is the setting that says to which port of the load balancer a port in front leads. Without it that is the same.
+func FrontPort(port int32) string { return OfPort(annotation.FrontPorts.Name, port) }
 
 // FrontCheck is how the load balancer is checked.
 func (a Agreed) FrontCheck() stack.HealthCheck {

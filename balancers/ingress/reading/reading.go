@@ -40,7 +40,7 @@ type Reading struct {
 	Groups       []stack.TargetGroup
 	Bindings     []stack.Binding
 	Tags         map[string]string // of the user, for all but target groups
-	MapsPorts    bool              // it says which ports what stands in front has
+	FrontPorts   []int32           // on which what stands in front is to listen
 }
 
 // Rule is one of a member's. Its Tags are those of the user.

@@ -158,7 +158,7 @@ func (r *Reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	}
 	for _, group := range seen.TargetGroups {
 		if port := stack.FrontPort(group.Part); group.TargetPort != 0 {
-			r.add(FrontPort(decimal(int64(port))), decimal(int64(group.TargetPort)), annotation.Fault{})
+			r.add(FrontPort(port), decimal(int64(group.TargetPort)), annotation.Fault{})
 		}
 		check := group.HealthCheck
 		r.addText(annotation.FrontCheckPort.Name, check.Port, annotation.Fault{})
