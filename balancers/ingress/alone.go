@@ -23,7 +23,7 @@ func CheckAlone(
 	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []annotation.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
-	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
+	r := reading.Read(&in, 0, reading.SharedBy(in.Members))
 	return append(r.Faults, r.Warnings...)
 }
 

@@ -21,11 +21,9 @@ import (
 // Without members the stack is empty. If all are held it has no load balancer either: what is seen stays.
 func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 	var all []*reading.Reading
-	if len(in.Members) > 0 {
-		forced := reading.ForcedBy(in.Members[0].Params)
-		for i := range in.Members {
-			all = append(all, reading.Read(&in, i, forced))
-		}
+	shared := reading.SharedBy(in.Members)
+	for i := range in.Members {
+		all = append(all, reading.Read(&in, i, shared))
 	}
 	seen := reading.SeenVotes(&in)
 	reading.AddSeenFallbacks(&in, all, seen)

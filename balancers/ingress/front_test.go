@@ -45,6 +45,13 @@ func TestFront(t *testing.T) {
 		warned      string // a warning of the member a
 	}{
 		"nothing asks for it": {annotations: [3]string{"frontend-nlb-scheme=internal"}},
+		"nobody asks for what members disagree on": {
+			annotations: [3]string{"frontend-nlb-scheme=internal;frontend-nlb-tags=a=b", "enable-frontend-nlb=false;frontend-nlb-scheme=internet-facing;frontend-nlb-tags=a=c"},
+		},
+		"nobody asks for a subnet that is gone": {annotations: [3]string{"frontend-nlb-subnets=subnet-z"}, warned: "the VPC has no subnet subnet-z"},
+		"nobody asks for a group that is gone":  {annotations: [3]string{"frontend-nlb-security-groups=none"}, warned: "Name=none"},
+		"nobody asks for what cannot be read":   {annotations: [3]string{"frontend-nlb-healthcheck-interval-seconds=x"}, warned: `interval-seconds, value "x"`},
+		"one perhaps asks for what is wrong":    {annotations: [3]string{"enable-frontend-nlb=perhaps", "frontend-nlb-scheme=public"}, held: `frontend-nlb-scheme, value "public"`},
 		"one asks for it": {
 			annotations: [3]string{"enable-frontend-nlb=true"},
 			want: []string{
@@ -85,7 +92,7 @@ func TestFront(t *testing.T) {
 			warned: `value "9000=443": this Ingress does not listen on port 443`,
 		},
 		"ports are mapped twice": {
-			annotations: [3]string{"frontend-nlb-listener-port-mapping=80=443", "frontend-nlb-listener-port-mapping=80=80"},
+			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443", "frontend-nlb-listener-port-mapping=80=80"},
 			held:        `the group has "443"`,
 		},
 		"members disagree": {
@@ -99,7 +106,7 @@ func TestFront(t *testing.T) {
 			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-scheme=internet-facing", "frontend-nlb-eip-allocations=eipalloc-0a"},
 			held:        "1 addresses for",
 		},
-		"a tag that is ours": {annotations: [3]string{"", "frontend-nlb-tags=ingress.k8s.aws/stack=x"}, held: "is the controller's own"},
+		"a tag that is ours": {annotations: [3]string{"enable-frontend-nlb=true", "frontend-nlb-tags=ingress.k8s.aws/stack=x"}, held: "is the controller's own"},
 		"health checks that overlap": {
 			annotations: [3]string{"", "enable-frontend-nlb=true;frontend-nlb-healthcheck-timeout-seconds=15"}, held: "longer than the timeout",
 		},
@@ -119,6 +126,9 @@ func TestFront(t *testing.T) {
 					t.Errorf("held: %v, faults %q", built.Members[1].Held, faults)
 				}
 				return
+			}
+			if slices.ContainsFunc(built.Members, func(m stack.Member) bool { return m.Held }) {
+				t.Errorf("a member is held: %v", faults)
 			}
 			if diff := cmp.Diff(tc.want, frontOf(built)); diff != "" {
 				t.Errorf("(-want +got):\n%s%v", diff, faults)

@@ -17,9 +17,23 @@ import (
 // TCP is the protocol of the listeners in front.
 const TCP = "TCP"
 
-// readFront reads what is to stand in front of the group's load balancer.
+// readFront reads what is to stand in front of the group's load balancer. Where no member asks for that, what a member says of it does not
+// count, and what is wrong with it is a warning.
 func (r settingsReader) readFront() {
 	say(r.Reading, annotation.EnableFront, "", "", YesNo)
+	if r.front {
+		r.readFrontSettings()
+		return
+	}
+	unused := &Reading{in: r.in, Member: r.Member, Name: r.Name, Ports: r.Ports, Votes: map[string]Vote{}}
+	settingsReader{unused}.readFrontSettings()
+	for _, fault := range unused.Faults {
+		r.warnOf(fault)
+	}
+}
+
+// readFrontSettings reads the settings of what is to stand in front.
+func (r settingsReader) readFrontSettings() {
 	say(r.Reading, annotation.FrontScheme, "", "", asIs)
 	subnets, _ := get(r.Reading, annotation.FrontSubnets)
 	r.addSubnets(annotation.FrontSubnets.Name, subnets, annotation.Fault{Annotation: annotation.FrontSubnets.FullName()})

@@ -24,8 +24,7 @@ type Reading struct {
 	params v1beta1.IngressClassParamsSpec
 	// first says that the member is the first of its group: some settings of params count from there alone.
 	first bool
-	// forced are the keys of settings that the params of the first member say.
-	forced map[string]bool
+	Shared
 
 	Faults   []annotation.Fault // that hold the member
 	Warnings []annotation.Fault
@@ -50,9 +49,9 @@ type Rule struct {
 }
 
 // Read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
-func Read(in *input.Input, i int, forced map[string]bool) *Reading {
+func Read(in *input.Input, i int, shared Shared) *Reading {
 	member := in.Members[i]
-	r := &Reading{in: in, Member: member, Name: membership.NameOf(member.Ingress), first: i == 0, forced: forced, Votes: map[string]Vote{}}
+	r := &Reading{in: in, Member: member, Name: membership.NameOf(member.Ingress), first: i == 0, Shared: shared, Votes: map[string]Vote{}}
 	r.params = member.Settings()
 	if member.Fault != nil {
 		r.Fail(*member.Fault)
