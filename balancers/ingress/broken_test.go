@@ -179,7 +179,7 @@ var breaks = map[string]struct {
 		b.Spec.DefaultBackend = b.Spec.Rules[0].HTTP.Paths[1].Backend.DeepCopy()
 	}, fault: "spec.defaultBackend: the redirect leads to where it is"},
 	"conditions that are no JSON":     {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
-	"conditions of no field":          {annotation: "conditions.b", value: `[{"field":"x"}]`, fault: "want host-header"},
+	"a header without a name":         {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"values":["a"]}}]`, fault: `httpHeaderName "": want 1 to 40 characters`},
 	"conditions of both kinds":        {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},
 	"too many values":                 {annotation: "conditions.b", value: `[{"field":"source-ip","sourceIpConfig":{"values":["1","2","3","4","5"]}}]`, fault: "the rule has 7 values in its conditions: AWS takes 5"},
 	"a wildcard":                      {do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].HTTP.Paths[1].Path = "/*" }, fault: `spec.rules[0].http.paths[1], value "/*": wildcards are for pathType ImplementationSpecific`},

@@ -142,7 +142,7 @@ func TestManyFaults(t *testing.T) {
 // One fault of an annotation that many paths share is told once, and is no reason not to read the others.
 func TestOneFaultOfManyPaths(t *testing.T) {
 	in, b := withPaths(t, 300, "b", "")
-	b.Annotations[annotation.Conditions.Member("b").FullName()] = "[{}]"
+	b.Annotations[annotation.Conditions.Member("b").FullName()] = `[{"field":"host-header"}]`
 	if _, faults := Build(in); len(faults) != 1 || faults[0].Annotation == "" {
 		t.Errorf("faults %v, want one", faults)
 	}

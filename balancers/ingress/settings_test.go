@@ -120,6 +120,7 @@ func TestWarnings(t *testing.T) {
 		"issuing, without HTTPS":            {annotations: map[string]string{"create-acm-cert": "true", "listen-ports": `[{"HTTP":80}]`}, want: []string{"no listener of this Ingress is for HTTPS"}},
 		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
+		"conditions of no field":            {annotations: map[string]string{"conditions.b": `[{"field":"x"},{"field":"y"}]`}, want: []string{`[0], field "x": this field is not known, so the condition is ignored: want host-header, path-pattern, `}},
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
 		"TLS that nobody listens for":       {annotations: map[string]string{"listen-ports": `[{"HTTP": 80}]`}, do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a"}}} }, want: []string{"all listeners of this Ingress are for HTTP"}},

@@ -182,8 +182,12 @@ func TestReviewsOfIngresses(t *testing.T) {
 			now: newIngress("alb", "group.name=edge", "scheme=internal"), before: newIngress("alb", "group.name=edge"),
 			options: Options{ForbidGroupName: true},
 		},
+		"a header without a name": {
+			now: newIngress("alb", `conditions.web=[{"field": "http-header", "httpHeaderConfig": {"values": ["a"]}}]`), warned: `httpHeaderName ""`,
+		},
 		"bad conditions":           {now: newIngress("alb", badConditions), refused: "conditions.web"},
 		"bad conditions of nobody": {now: newIngress("alb", `conditions.other=[{"field": "host-header"}]`), warned: "conditions.other"},
+		"conditions of no field":   {now: newIngress("alb", `conditions.web=[{"field": "x"}]`), warned: "this field is not known"},
 		"nothing is changed":       {now: newIngress("alb", badConditions), before: newIngress("alb", badConditions)},
 		"a wrong value":            {now: newIngress("alb", "scheme=public"), warned: "scheme"},
 		"a spelling mistake":       {now: newIngress("alb", "sceme=internal"), warned: "sceme"},

@@ -139,7 +139,8 @@ func TestParseConditions(t *testing.T) {
 		},
 		"values and regular expressions": {value: `[{"field":"host-header","hostHeaderConfig":{"values":["a"],"regexValues":["b"]}}]`, fault: `[0], field "host-header": want hostHeaderConfig with either`},
 		"the config of another field":    {value: `[{"field":"source-ip","pathPatternConfig":{"values":["a"]}}]`, fault: `want sourceIpConfig with values`},
-		"another field":                  {value: `[{"field":"path"}]`, fault: `field "path": want host-header`},
+		"no config":                      {value: `[{"field":"http-header"}]`, fault: `field "http-header": want httpHeaderConfig`},
+		"another field":                  {value: `[{"field":"path"}]`, want: []Condition{{Field: "path"}}},
 	} {
 		t.Run(name, func(t *testing.T) { checkParsed(t, parseConditions, tc.value, tc.want, tc.fault) })
 	}

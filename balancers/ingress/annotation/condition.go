@@ -6,9 +6,10 @@ package annotation
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
-// Condition is what must hold of a request, as an annotation says it. Exactly the config of its Field is set.
+// Condition is what must hold of a request, as an annotation says it. It has the config of its Field if that is known.
 type Condition struct {
 	Field                   string
 	HostHeaderConfig        *Texts
@@ -61,35 +62,42 @@ func parseConditions(value string) ([]Condition, error) {
 
 func (c Condition) check() error {
 	switch c.Field {
-	case "host-header":
+	case HostHeader:
 		return c.HostHeaderConfig.check("hostHeaderConfig")
-	case "path-pattern":
+	case PathPattern:
 		return c.PathPatternConfig.check("pathPatternConfig")
-	case "http-header":
+	case HTTPHeader:
 		return c.HTTPHeaderConfig.check()
 	case RequestMethod:
 		return c.HTTPRequestMethodConfig.check("httpRequestMethodConfig")
-	case "query-string":
+	case QueryString:
 		return c.QueryStringConfig.check()
 	case SourceIP:
 		return c.SourceIPConfig.check("sourceIpConfig")
-	default:
-		return errors.New("want host-header, path-pattern, http-header, http-request-method, query-string or source-ip")
 	}
+	return nil
 }
 
-// Len is how many values there are.
+// ConditionFields are those that are known.
+func ConditionFields() []string {
+	return []string{HostHeader, PathPattern, HTTPHeader, RequestMethod, QueryString, SourceIP}
+}
+
+// IsKnown reports whether the Field is known. A condition on another is ignored.
+func (c Condition) IsKnown() bool { return slices.Contains(ConditionFields(), c.Field) }
+
+// Len is how many values a condition on a known field has.
 func (c Condition) Len() int {
 	switch c.Field {
 	case HostHeader:
 		return c.HostHeaderConfig.len()
 	case PathPattern:
 		return c.PathPatternConfig.len()
-	case "http-header":
+	case HTTPHeader:
 		return c.HTTPHeaderConfig.len()
 	case RequestMethod:
 		return len(c.HTTPRequestMethodConfig.Values)
-	case "query-string":
+	case QueryString:
 		return len(c.QueryStringConfig.Values)
 	default: // SourceIP
 		return len(c.SourceIPConfig.Values)
@@ -99,8 +107,8 @@ func (c Condition) Len() int {
 func (t *Texts) len() int { return len(t.Values) + len(t.RegexValues) }
 
 func (h *Header) check() error {
-	if h == nil || h.HTTPHeaderName == "" {
-		return errors.New("want httpHeaderConfig with an httpHeaderName")
+	if h == nil {
+		return errors.New("want httpHeaderConfig")
 	}
 	return h.Texts.check("httpHeaderConfig")
 }
@@ -130,6 +138,12 @@ func (v *Values) check(name string) error {
 const (
 	HostHeader  = "host-header"
 	PathPattern = "path-pattern"
+)
+
+// The fields of conditions that only annotations have.
+const (
+	HTTPHeader  = "http-header"
+	QueryString = "query-string"
 )
 
 // The fields of conditions that only annotations have, and at most once.

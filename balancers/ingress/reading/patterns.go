@@ -36,7 +36,7 @@ var (
 // checkPatterns is the first value of conditions that AWS does not take.
 func checkPatterns(conditions []stack.Condition) error {
 	for _, c := range conditions {
-		if c.Header != "" && (!headerName.MatchString(c.Header) || strings.EqualFold(c.Header, "host")) {
+		if c.Field == annotation.HTTPHeader && (!headerName.MatchString(c.Header) || strings.EqualFold(c.Header, "host")) {
 			return fmt.Errorf("httpHeaderName %.50q: want 1 to 40 characters of a header's name, and host-header for the host", c.Header)
 		}
 		for _, value := range c.Values {

@@ -6,6 +6,7 @@ package reading
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -63,7 +64,7 @@ func (r ruleReader) ownConditions(host string, path networkingv1.HTTPIngressPath
 
 // conditions are those of the annotation of that name, then host and path, to which the annotation may add values.
 func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, name string) ([]stack.Condition, error) {
-	added, _, err := annotated(r, annotation.Conditions, name)
+	added, err := r.added(name)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,27 @@ func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, n
 	return conditions, nil
 }
 
-func (r ruleReader) conditionsFault(name, reason string) error {
+// addedBy is the name of an annotation of conditions, as a key of what was read before.
+type addedBy string
+
+// added are the conditions of the annotation of that name. Those on fields that are not known are left out, as by the incumbent.
+func (r ruleReader) added(name string) ([]annotation.Condition, error) {
+	return once(r.memo, addedBy(name), func() (known []annotation.Condition, err error) {
+		all, _, err := annotated(r, annotation.Conditions, name)
+		for i, condition := range all {
+			switch {
+			case condition.IsKnown():
+				known = append(known, condition)
+			case len(known) == i: // the first that is not
+				r.warnOf(r.conditionsFault(name, fmt.Sprintf("[%d], field %.30q: this field is not known, so the condition is ignored: want %s",
+					i, condition.Field, strings.Join(annotation.ConditionFields(), ", "))))
+			}
+		}
+		return known, err
+	})
+}
+
+func (r ruleReader) conditionsFault(name, reason string) annotation.Fault {
 	key := annotation.Conditions.FullName() + name
 	return annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: reason}
 }
@@ -156,14 +177,14 @@ func appendTexts(condition *stack.Condition, texts annotation.Texts) {
 func conditionOf(c annotation.Condition) stack.Condition {
 	out := stack.Condition{Field: c.Field}
 	switch {
-	case c.HTTPHeaderConfig != nil && c.Field == "http-header":
+	case c.Field == annotation.HTTPHeader:
 		out.Header = c.HTTPHeaderConfig.HTTPHeaderName
 		appendTexts(&out, c.HTTPHeaderConfig.Texts)
 	case c.Field == annotation.RequestMethod:
 		out.Values = c.HTTPRequestMethodConfig.Values
 	case c.Field == annotation.SourceIP:
 		out.Values = c.SourceIPConfig.Values
-	case c.Field == "query-string":
+	case c.Field == annotation.QueryString:
 		for _, parameter := range c.QueryStringConfig.Values {
 			key := ""
 			if parameter.Key != nil {
