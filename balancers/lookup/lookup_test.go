@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -24,6 +25,53 @@ type noACM struct{}
 func (noACM) Issued(context.Context) ([]string, error) { return nil, errors.New("no answer") }
 func (noACM) Certificate(context.Context, string) (acm.Certificate, error) {
 	return acm.Certificate{}, nil
+}
+
+// issuedACM has two certificates for a.example.com. One was issued for an Ingress of another cluster.
+type issuedACM struct{}
+
+func (issuedACM) Issued(context.Context) ([]string, error) { return []string{"plain", "others"}, nil }
+func (issuedACM) Requested(context.Context) ([]string, error) {
+	return []string{"plain", "others"}, nil
+}
+func (issuedACM) Certificate(_ context.Context, arn string) (acm.Certificate, error) {
+	return acm.Certificate{ARN: arn, Domains: []string{"a.example.com"}, Status: "ISSUED"}, nil
+}
+
+func (issuedACM) Tags(_ context.Context, arn string) (map[string]string, error) {
+	if arn == "plain" {
+		return nil, nil
+	}
+	return map[string]string{stack.ClusterTag: "staging"}, nil
+}
+func (issuedACM) Request(context.Context, acm.Request) (string, error) {
+	return "", errors.New("not here")
+}
+func (issuedACM) Delete(context.Context, string) error { return errors.New("not here") }
+
+// A certificate that was issued for an Ingress is not discovered for others while there is an Issuer, as it goes with that Ingress.
+func TestIssuedCertificatesAreNotDiscovered(t *testing.T) {
+	for name, tc := range map[string]struct {
+		issuer *issue.Issuer
+		want   []string
+	}{
+		"issuing":     {issuer: &issue.Issuer{ACM: issuedACM{}, Clock: clock.RealClock{}, Cluster: "prod"}, want: []string{"plain"}},
+		"not issuing": {want: []string{"others", "plain"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lookup := &Lookup{
+				Network: &account.Network{}, Certificates: &account.Issued{ACM: issuedACM{}, Clock: clock.RealClock{}}, Issuer: tc.issuer,
+			}
+			facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{Hosts: []string{"a.example.com"}})
+			var got []string
+			for _, c := range facts.Certificates {
+				got = append(got, c.ARN)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil || facts.NoCertificates != "" {
+				t.Errorf("error %v, not known: %q (-want +got):\n%s", err, facts.NoCertificates, diff)
+			}
+		})
+	}
 }
 
 // classic answers each question for a web ACL of AWS WAF Classic by that.
