@@ -85,9 +85,10 @@ func TestNodeStaysUntilOthersReplaceIt(t *testing.T) {
 		"of two others, one is new":            {nodes: []testNode{leaving(healthy), desired(healthy), desired(initial)}},
 		"one of several has a pod, and leaves": {nodes: []testNode{leaving(healthy), desired(unhealthy), desired(unhealthy)}},
 		"another one has a pod, too":           {nodes: []testNode{leaving(healthy), desired(healthy), desired(unhealthy)}, want: map[int]string{0: inTime}},
-		"one without a pod":                    {nodes: []testNode{leaving(unhealthy), desired(unhealthy)}, want: map[int]string{0: inTime}},
+		"one without a pod":                    {nodes: []testNode{leaving(unhealthy), desired(healthy)}, want: map[int]string{0: inTime}},
+		"none is healthy, so all are sent to":  {nodes: []testNode{leaving(unhealthy), desired(unhealthy)}},
 		"one without a pod, and no others":     {nodes: []testNode{leaving(unhealthy)}},
-		"a new one":                            {nodes: []testNode{leaving(initial), desired(unhealthy)}, want: map[int]string{0: inTime}},
+		"a new one":                            {nodes: []testNode{leaving(initial), leaving(healthy), desired(unhealthy)}, want: map[int]string{0: inTime}},
 		"without a pod, by an old reading": {
 			nodes: []testNode{{state: endpoints.Unselected, leaves: true, health: unhealthy, read: time.Minute}, desired(unhealthy)},
 		},

@@ -112,8 +112,8 @@ func (in Input) serves(state elbv2.State) bool {
 }
 
 // addReplaced deregisters pods and nodes that are no longer selected, and nodes that others are to replace, once every wanted one was found
-// to serve since, or has had time for it. A healthy node also waits until one of the wanted ones is: that their first checks are over does
-// not say that any of them has a pod.
+// to serve since, or has had time for it. A node that may serve also waits until one of the wanted ones is healthy: that their first checks
+// are over does not say that any of them has a pod.
 func (p *Plan) addReplaced(in Input) {
 	targets := in.removable(endpoints.Unselected)
 	var since time.Time // the last one became replaced
@@ -122,12 +122,13 @@ func (p *Plan) addReplaced(in Input) {
 		since = later(since, in.unwantedSince(target, endpoints.Unselected))
 	}
 	serve, healthy := p.replacements(in, since)
+	failsOpen := !in.someHealthy()
 	for target, ep := range targets {
 		t := in.Group.Targets[target]
-		mayBeHealthy := t.Health.State == elbv2.StateHealthy || t.ReadAt.Before(since)
+		mayServe := t.Health.State == elbv2.StateHealthy || t.ReadAt.Before(since) || failsOpen && t.Health.State != elbv2.StateUnused
 		wait := in.Policy.ReplacementTimeout - in.Now.Sub(in.unwantedSince(target, endpoints.Unselected))
 		switch {
-		case serve && (healthy || !mayBeHealthy):
+		case serve && (healthy || !mayServe):
 			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep)}
 		case wait > 0:
 			p.ReplacedAt = since
@@ -137,6 +138,16 @@ func (p *Plan) addReplaced(in Input) {
 			p.TimedOut = append(p.TimedOut, target)
 		}
 	}
+}
+
+// someHealthy reports whether a target is healthy. A load balancer that finds none sends to all.
+func (in Input) someHealthy() bool {
+	for _, t := range in.Group.Targets {
+		if t.Presence == targetgroup.Registered && t.Health.State == elbv2.StateHealthy {
+			return true
+		}
+	}
+	return false
 }
 
 func (in Input) whyReplaced(ep endpoints.Endpoint) string {
