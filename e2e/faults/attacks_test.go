@@ -46,6 +46,7 @@ func TestPodWithManyGatesHarmsNoOther(t *testing.T) {
 			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, gate)
 		}
 		suite.Must(t, bed.Client.Create(t.Context(), pod))
+		t.Cleanup(func() { suite.Must(t, bed.Client.Delete(context.Background(), pod)) }) // at once: another try would have two of them
 		repeat(t, 2*time.Second, func(ctx context.Context, turn int) error {
 			patch := fmt.Appendf(nil, `{"metadata":{"labels":{"turn":"%d"}}}`, turn)
 			answer := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod.Name}}
