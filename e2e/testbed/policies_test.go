@@ -30,7 +30,7 @@ func TestPoliciesAreWhatTheREADMESays(t *testing.T) {
 		{"ec2:AuthorizeSecurityGroupIngress", "arn:aws:ec2:eu-west-1:123456789012:security-group/sg-1", true},
 		{"elasticloadbalancing:DescribeTargetHealth", "*", true},
 		{"elasticloadbalancing:DeleteTargetGroup", "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/b", false},
-		{"ec2:DescribeVpcs", "*", false},
+		{"ec2:DescribeRouteTables", "*", false},
 	} {
 		if got := iam.Evaluate(policies, iam.Call{Action: tc.action, Resource: tc.resource}).Allowed; got != tc.want {
 			t.Errorf("%s is allowed: %v, want %v", tc.action, got, tc.want)
