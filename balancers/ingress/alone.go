@@ -23,8 +23,8 @@ func CheckAlone(
 	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []annotation.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
-	r := reading.Read(&in, 0, reading.SharedBy(in.Members))
-	return append(r.Faults, r.Warnings...)
+	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
+	return append(r.Holding(), r.Told()...)
 }
 
 // CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.

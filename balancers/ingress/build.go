@@ -21,9 +21,11 @@ import (
 // Without members the stack is empty. If all are held it has no load balancer either: what is seen stays.
 func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 	var all []*reading.Reading
-	shared := reading.SharedBy(in.Members)
-	for i := range in.Members {
-		all = append(all, reading.Read(&in, i, shared))
+	if len(in.Members) > 0 {
+		forced := reading.ForcedBy(in.Members[0].Params)
+		for i := range in.Members {
+			all = append(all, reading.Read(&in, i, forced))
+		}
 	}
 	seen := reading.SeenVotes(&in)
 	reading.AddSeenFallbacks(&in, all, seen)
@@ -56,23 +58,50 @@ type draft struct {
 
 func newDraft(in *input.Input, all []*reading.Reading, seen map[string]reading.Vote) *draft {
 	d := &draft{in: in, all: all, seen: seen, balancer: in.SeenLoadBalancer()}
+	for d.agree(false); d.wantsFront(); d.agree(false) {
+		if d.agree(true); d.wantsFront() || !d.holdAskers() {
+			break
+		}
+	}
+	d.listeners = listenerBuilder{d}.buildListeners()
+	return d
+}
+
+// agree finds who is built and what holds for them. Front says whether that counts which members say of what stands in front who do not ask
+// for it.
+func (d *draft) agree(front bool) {
 	var candidates []*reading.Reading
-	for _, r := range all {
-		if len(r.Faults) == 0 {
+	for _, r := range d.all {
+		if r.CountFront(front); len(r.Holding()) == 0 {
 			candidates = append(candidates, r)
 		}
 	}
-	d.Agreed, d.conflicts = reading.Agree(candidates, reading.Pinned(all, seen))
-	for _, r := range all {
-		if _, conflict := d.conflicts[r]; conflict || len(r.Faults) > 0 {
+	d.Agreed, d.conflicts = reading.Agree(candidates, reading.Pinned(d.all, d.seen))
+	d.built, d.held = nil, nil
+	for _, r := range d.all {
+		if _, conflict := d.conflicts[r]; conflict || len(r.Holding()) > 0 {
 			d.held = append(d.held, r)
 		} else {
 			d.built = append(d.built, r)
 		}
 	}
 	d.keep()
-	d.listeners = listenerBuilder{d}.buildListeners()
-	return d
+}
+
+// wantsFront reports whether something is to stand in front of the load balancer.
+func (d *draft) wantsFront() bool {
+	return d.Get(annotation.EnableFront.Name, "") == reading.YesNo(true)
+}
+
+// holdAskers holds those for good who ask for something in front and disagree with others. It reports whether there are some.
+func (d *draft) holdAskers() (held bool) {
+	for r, fault := range d.conflicts {
+		if r.AsksForFront() {
+			r.Fail(fault)
+			held = true
+		}
+	}
+	return held
 }
 
 // heldOn reports whether a held member has, or may have, a listener on the port.
@@ -206,11 +235,11 @@ func (d *draft) faults() []annotation.Fault {
 	var faults []annotation.Fault
 	warned := d.warnings()
 	for _, r := range d.all {
-		faults = append(faults, r.Faults...)
+		faults = append(faults, r.Holding()...)
 		if conflict, ok := d.conflicts[r]; ok {
 			faults = append(faults, conflict)
 		}
-		faults = append(faults, r.Warnings...)
+		faults = append(faults, r.Told()...)
 		faults = append(faults, warned[r]...)
 	}
 	return faults

@@ -51,7 +51,21 @@ func TestFront(t *testing.T) {
 		"nobody asks for a subnet that is gone": {annotations: [3]string{"frontend-nlb-subnets=subnet-z"}, warned: "the VPC has no subnet subnet-z"},
 		"nobody asks for a group that is gone":  {annotations: [3]string{"frontend-nlb-security-groups=none"}, warned: "Name=none"},
 		"nobody asks for what cannot be read":   {annotations: [3]string{"frontend-nlb-healthcheck-interval-seconds=x"}, warned: `interval-seconds, value "x"`},
-		"one perhaps asks for what is wrong":    {annotations: [3]string{"enable-frontend-nlb=perhaps", "frontend-nlb-scheme=public"}, held: `frontend-nlb-scheme, value "public"`},
+		"one is held that asks for it": {
+			annotations: [3]string{"frontend-nlb-subnets=subnet-z", "enable-frontend-nlb=true;frontend-nlb-scheme=public"}, held: `scheme, value "public"`,
+		},
+		"one is held that perhaps asks for it": {
+			annotations: [3]string{"frontend-nlb-subnets=subnet-z", "enable-frontend-nlb=perhaps"}, held: `value "perhaps"`,
+		},
+		"one is held that asks for it and disagrees": {
+			annotations: [3]string{
+				"frontend-nlb-scheme=internet-facing", "enable-frontend-nlb=true;frontend-nlb-scheme=internal", "frontend-nlb-subnets=subnet-z",
+			},
+			held: `the group has "internet-facing"`,
+		},
+		"one does not ask, and what it says is wrong": {
+			annotations: [3]string{"enable-frontend-nlb=true", "frontend-nlb-subnets=subnet-z"}, held: "the VPC has no subnet subnet-z",
+		},
 		"one asks for it": {
 			annotations: [3]string{"enable-frontend-nlb=true"},
 			want: []string{
@@ -122,6 +136,9 @@ func TestFront(t *testing.T) {
 			}
 			built, faults := Build(in)
 			if tc.held != "" {
+				if built.Members[0].Held || built.Members[2].Held {
+					t.Errorf("others are held, too: %q", faults)
+				}
 				if !built.Members[1].Held || !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return strings.Contains(f.Error(), tc.held) }) {
 					t.Errorf("held: %v, faults %q", built.Members[1].Held, faults)
 				}

@@ -21,7 +21,7 @@ type frontBuilder struct{ *draft }
 
 // checkFront finds what stands in front of the load balancer. If nothing can, those who ask for it have a fault.
 func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
-	if len(d.built) == 0 || d.Get(annotation.EnableFront.Name, "") != reading.YesNo(true) {
+	if len(d.built) == 0 || !d.wantsFront() {
 		return nil
 	}
 	subnets, err := d.frontSubnets()

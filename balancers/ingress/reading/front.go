@@ -17,19 +17,62 @@ import (
 // TCP is the protocol of the listeners in front.
 const TCP = "TCP"
 
-// readFront reads what is to stand in front of the group's load balancer. Where no member asks for that, what a member says of it does not
-// count, and what is wrong with it is a warning.
+// readFront reads what is to stand in front of the group's load balancer. What a member says of it that does not ask for it is set aside.
 func (r settingsReader) readFront() {
 	say(r.Reading, annotation.EnableFront, "", "", YesNo)
-	if r.front {
-		r.readFrontSettings()
+	said := r.Reading
+	if !r.AsksForFront() {
+		said = &Reading{in: r.in, Member: r.Member, Name: r.Name, Ports: r.Ports, Votes: map[string]Vote{}}
+		r.aside = said
+	}
+	settingsReader{said}.readFrontSettings()
+	r.FrontPorts = said.FrontPorts
+}
+
+// AsksForFront reports whether the member wants something to stand in front of the load balancer.
+func (r *Reading) AsksForFront() bool {
+	return r.Votes[annotation.EnableFront.Name].Text == YesNo(true)
+}
+
+// CountFront has what is set aside count, or not.
+func (r *Reading) CountFront(counts bool) {
+	if r.aside == nil {
 		return
 	}
-	unused := &Reading{in: r.in, Member: r.Member, Name: r.Name, Ports: r.Ports, Votes: map[string]Vote{}}
-	settingsReader{unused}.readFrontSettings()
-	for _, fault := range unused.Faults {
-		r.warnOf(fault)
+	r.counts = counts
+	for setting, vote := range r.aside.Votes {
+		if delete(r.Votes, setting); counts {
+			r.Votes[setting] = vote
+		}
 	}
+}
+
+func (r *Reading) asideFaults() []annotation.Fault {
+	if r.aside == nil {
+		return nil
+	}
+	return r.aside.Faults
+}
+
+// Holding are the faults that hold the member.
+func (r *Reading) Holding() []annotation.Fault {
+	if !r.counts {
+		return r.Faults
+	}
+	return slices.Concat(r.Faults, r.aside.Faults)
+}
+
+// Told are the warnings of the member, and what would hold it if it counted.
+func (r *Reading) Told() []annotation.Fault {
+	if r.counts {
+		return slices.Concat(r.Warnings, r.aside.Warnings)
+	}
+	told := slices.Clone(r.Warnings)
+	for _, fault := range r.asideFaults() {
+		fault.Warning = true
+		told = append(told, fault)
+	}
+	return told
 }
 
 // readFrontSettings reads the settings of what is to stand in front.

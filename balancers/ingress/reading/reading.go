@@ -24,9 +24,10 @@ type Reading struct {
 	params v1beta1.IngressClassParamsSpec
 	// first says that the member is the first of its group: some settings of params count from there alone.
 	first bool
-	Shared
+	// forced are the keys of settings that the params of the first member say.
+	forced map[string]bool
 
-	Faults   []annotation.Fault // that hold the member
+	Faults   []annotation.Fault // that hold the member, but for those of what is set aside
 	Warnings []annotation.Fault
 	noted    map[annotation.Fault]bool // both
 
@@ -40,6 +41,10 @@ type Reading struct {
 	Bindings     []stack.Binding
 	Tags         map[string]string // of the user, for all but target groups
 	FrontPorts   []int32           // on which what stands in front is to listen
+
+	// aside is what the member says of what stands in front if it does not ask for that, nil if it does. It counts if counts is set.
+	aside  *Reading
+	counts bool
 }
 
 // Rule is one of a member's. Its Tags are those of the user.
@@ -49,9 +54,9 @@ type Rule struct {
 }
 
 // Read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
-func Read(in *input.Input, i int, shared Shared) *Reading {
+func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 	member := in.Members[i]
-	r := &Reading{in: in, Member: member, Name: membership.NameOf(member.Ingress), first: i == 0, Shared: shared, Votes: map[string]Vote{}}
+	r := &Reading{in: in, Member: member, Name: membership.NameOf(member.Ingress), first: i == 0, forced: forced, Votes: map[string]Vote{}}
 	r.params = member.Settings()
 	if member.Fault != nil {
 		r.Fail(*member.Fault)
@@ -181,7 +186,7 @@ func (r *Reading) Hosts() []string {
 // needs them, and settings of params that are not supported.
 func (r *Reading) warn() {
 	isFaulty := map[string]bool{} // by annotation
-	for _, fault := range r.Faults {
+	for _, fault := range slices.Concat(r.Faults, r.asideFaults()) {
 		if fault.Object == "" {
 			isFaulty[fault.Annotation] = true
 		}

@@ -12,33 +12,11 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
-// Shared is what the readings of all members depend on.
-type Shared struct {
-	// forced are the keys of settings that the params of the first member say: they count before what any member says.
-	forced map[string]bool
-	// front says that a member asks for something in front of the load balancer, or may ask, as that cannot be read.
-	front bool
-}
-
-// SharedBy is what the readings of these members depend on.
-func SharedBy(members []membership.Member) Shared {
-	s := Shared{forced: map[string]bool{}}
-	for i, member := range members {
-		if i == 0 {
-			s.forced = forcedBy(member.Params)
-		}
-		enabled, _, err := annotation.EnableFront.In(member.Ingress.Annotations)
-		s.front = s.front || enabled || err != nil
-	}
-	return s
-}
-
-// forcedBy are the keys of attributes and tags that params say.
-func forcedBy(params *v1beta1.IngressClassParams) map[string]bool {
+// ForcedBy are the keys of attributes and tags that params say. Those of a group's first member count before what any member says.
+func ForcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 	forced := map[string]bool{}
 	if params == nil {
 		return forced

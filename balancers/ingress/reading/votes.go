@@ -196,7 +196,7 @@ func (r *Reading) MaySay(setting string) bool {
 	name, _, ofPort := strings.Cut(name, " ")
 	ofListener := ofPort && !ofKey || strings.HasPrefix(name, annotation.ListenerAttributes.Name)
 	return ofListener && r.Ports == nil ||
-		slices.ContainsFunc(r.Faults, func(fault annotation.Fault) bool {
+		slices.ContainsFunc(r.Holding(), func(fault annotation.Fault) bool {
 			return fault.Annotation == annotation.Prefix+name && fault.Object == ""
 		})
 }
