@@ -176,15 +176,15 @@ func appendTexts(condition *stack.Condition, texts annotation.Texts) {
 // conditionOf is the condition as a noun of stacks, for fields other than host and path.
 func conditionOf(c annotation.Condition) stack.Condition {
 	out := stack.Condition{Field: c.Field}
-	switch {
-	case c.Field == annotation.HTTPHeader:
+	switch c.Field {
+	case annotation.HTTPHeader:
 		out.Header = c.HTTPHeaderConfig.HTTPHeaderName
 		appendTexts(&out, c.HTTPHeaderConfig.Texts)
-	case c.Field == annotation.RequestMethod:
+	case annotation.RequestMethod:
 		out.Values = c.HTTPRequestMethodConfig.Values
-	case c.Field == annotation.SourceIP:
+	case annotation.SourceIP:
 		out.Values = c.SourceIPConfig.Values
-	case c.Field == annotation.QueryString:
+	case annotation.QueryString:
 		for _, parameter := range c.QueryStringConfig.Values {
 			key := ""
 			if parameter.Key != nil {
