@@ -53,6 +53,7 @@ func TestOwners(t *testing.T) {
 		"security groups of a new one":          {steps.CreateLoadBalancer{}, "InvalidSecurityGroup", "b"},
 		"security groups of one in front":       {steps.SetSecurityGroups{LoadBalancer: stack.Ref{Part: stack.FrontPart}}, "InvalidSecurityGroup", "a"},
 		"attributes":                            {steps.SetLoadBalancerAttributes{Attributes: attributes}, "access_logs.s3.bucket", "b"},
+		"attributes, of another":                {steps.SetLoadBalancerAttributes{Attributes: attributes}, "idle_timeout", "a"},
 		"attributes of several":                 {steps.SetLoadBalancerAttributes{Attributes: attributes}, "InvalidConfigurationRequest", ""},
 		"attributes of nobody":                  {steps.SetLoadBalancerAttributes{Attributes: map[string]string{"waf": ""}}, "waf", ""},
 		"attributes of one in front":            {steps.SetLoadBalancerAttributes{LoadBalancer: front, Attributes: attributes}, "idle_timeout", "a"},
