@@ -56,6 +56,8 @@ type draft struct {
 	front     *stack.Stack // with what stands in front of the load balancer, nil for nothing
 }
 
+// newDraft finds what the members agree on. What they say of what stands in front counts once a member that is built asks for that. If it
+// then disagrees with others it is held, and what they say counts no more.
 func newDraft(in *input.Input, all []*reading.Reading, seen map[string]reading.Vote) *draft {
 	d := &draft{in: in, all: all, seen: seen, balancer: in.SeenLoadBalancer()}
 	for d.agree(false); d.wantsFront(); d.agree(false) {
