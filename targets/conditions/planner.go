@@ -187,17 +187,16 @@ func (p *planner) detachedHealth(pod *corev1.Pod) (readiness.Health, bool) {
 // and somebody else writes its slices.
 func (p *planner) detachment(pod *corev1.Pod) (readiness.Health, cause, bool) {
 	service := p.Resolution.Service
+	selects := endpoints.Selects(service, pod)
 	starts := len(pod.Status.PodIPs) == 0 || !endpoints.ContainersReady(pod)
 	switch {
 	case p.Resolution.Missing != "":
 		return readiness.Released(readiness.ReasonBackendNotFound, p.Resolution.Missing), noBackend, true
-	case starts && len(service.Spec.Selector) == 0:
+	case starts && (selects || len(service.Spec.Selector) == 0):
 		return readiness.Health{}, 0, false
-	case !endpoints.Selects(service, pod):
+	case !selects:
 		why := fmt.Sprintf("Service %q does not select the pod", service.Name)
 		return readiness.Released(readiness.ReasonNotSelected, why), notSelected, true
-	case starts:
-		return readiness.Health{}, 0, false
 	}
 	why, lasting := p.Unlisted(pod)
 	switch {
