@@ -146,7 +146,8 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 			"notOurs", len(out.unowned), "perhapsUsedByOthers", len(out.kept))
 	}
 	if stuck {
-		ctrl.LoggerFrom(ctx).Info("EC2 does not remove rules that no binding needs any more, will retry", "reason", awserr.Message(out.stuck))
+		ctrl.LoggerFrom(ctx).Info("EC2 does not remove rules that no binding needs any more, will retry",
+			"securityGroup", id, "reason", awserr.Message(out.stuck))
 	}
 	for _, key := range wake {
 		m.Wake(key)

@@ -74,8 +74,8 @@ func FailedCleanup(arn string, refusals, left []string) events.Event {
 
 // LostRecord says what a binding that is gone may have left in a shared target group.
 func LostRecord(configMap, arn string) events.Event {
-	return events.Warning("FailedCleanup", "Cleanup", "The binding goes without deregistering targets from %s, as ConfigMap %s, which "+
-		"lists its own, is gone. Deregister those that are left of its pods yourself", arn, configMap)
+	return events.Warning("FailedCleanup", "Cleanup", "The binding is deleted, and targets of it may be left in %s: ConfigMap %s, which "+
+		"listed them, is gone. Deregister them yourself", arn, configMap)
 }
 
 // IgnoredRecord says that a record of a shared group is not believed.
