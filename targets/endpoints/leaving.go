@@ -45,11 +45,17 @@ var (
 		{Key: "aws-node-termination-handler/scheduled-maintenance"},
 		{Key: "aws-node-termination-handler/rebalance-recommendation"},
 	}
+	// An update of an EKS managed node group puts the first taint on all of its old nodes at once, and cordons the one whose turn it is, a
+	// minute before it ends the instance.
+	nodeGroupTaint = []corev1.Taint{{Key: "eks.amazonaws.com/nodegroup", Value: "unschedulable"}}
+	cordonTaint    = []corev1.Taint{{Key: corev1.TaintNodeUnschedulable}}
 )
 
 // IsLeaving reports whether the node is about to end, soon or once others have replaced it: its targets are deregistered, whatever bindings
 // select.
-func IsLeaving(node *corev1.Node) bool { return endsSoon(node) || hasTaint(node, earlyTaints) }
+func IsLeaving(node *corev1.Node) bool {
+	return endsSoon(node) || hasTaint(node, earlyTaints) || hasTaint(node, nodeGroupTaint) && hasTaint(node, cordonTaint)
+}
 
 // endsSoon reports whether the node is being deleted, or ends within minutes: its targets do not wait for others.
 func endsSoon(node *corev1.Node) bool {

@@ -18,6 +18,7 @@ import (
 
 // A node guard waits for the nodes whose targets go because the node does, at once or when others have replaced it, and for no other.
 func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
+	groupUpdate := corev1.Taint{Key: "eks.amazonaws.com/nodegroup", Value: "unschedulable", Effect: corev1.TaintEffectNoSchedule}
 	tainted := func(taints ...corev1.Taint) func(*corev1.Node) {
 		return func(n *corev1.Node) { n.Spec.Taints = taints }
 	}
@@ -64,9 +65,13 @@ func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
 		"has shut down once": {change: func(n *corev1.Node) {
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Message: "node is shutting down"}}
 		}},
-		"cordoned":           {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
-		"excluded by label":  {change: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }},
-		"not ready":          {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
+		"cordoned":                           {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
+		"excluded by label":                  {change: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }},
+		"not ready":                          {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
+		"EKS updates its managed node group": {change: tainted(groupUpdate)},
+		"EKS updates it, and its turn has come": {
+			change: tainted(groupUpdate, corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}), want: true, early: true,
+		},
 		"tainted by someone": {change: tainted(corev1.Taint{Key: "gpu", Effect: corev1.TaintEffectNoSchedule})},
 	}
 	for name, tc := range tests {
