@@ -73,7 +73,10 @@ func TestResolveNodes(t *testing.T) {
 		"autoscaler is ending it": {nodes: []client.Object{changed(good(), taint("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectPreferNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
 		"Karpenter replaces it":   {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Unselected}},
 		"and deletes it":          {nodes: []client.Object{changed(beingDeleted(good()), taint("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Terminating}},
-		"other taint":             {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoExecute))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
+		"odd provider ID, and not selected": {nodes: []client.Object{
+			good(), changed(newNode("node-2", "mi-17", corev1.ConditionTrue), label("node.kubernetes.io/exclude-from-external-load-balancers", "")),
+		}, want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
+		"other taint": {nodes: []client.Object{changed(good(), taint("karpenter.sh/disrupted", corev1.TaintEffectNoExecute))}, want: map[string]endpoints.State{"i-01:30080": endpoints.Desired}},
 		"odd provider ID among others": {
 			nodes: []client.Object{good(), newNode("node-2", "mi-17", corev1.ConditionTrue), newNode("node-3", "", corev1.ConditionTrue)},
 			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired}, odd: 2,

@@ -61,13 +61,15 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 			continue
 		}
 		id, ok := InstanceID(node)
-		if !ok {
-			res.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
-				node.Name, node.Spec.ProviderID)
-			continue
-		}
 		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id), NodeLeaves: IsLeaving(node)}
 		ep.State, ep.lastResort = nodeStanding(node, selector)
+		if !ok {
+			if ep.State == Desired || ep.State == NotReady {
+				res.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
+					node.Name, node.Spec.ProviderID)
+			}
+			continue
+		}
 		if other, twice := alive[id]; twice && (other < ep.State || other == ep.State && !ep.lastResort) {
 			continue
 		}

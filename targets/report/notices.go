@@ -4,6 +4,9 @@
 package report
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/targetgate/targetgate/aws/awserr"
@@ -31,10 +34,14 @@ func Notices(
 	if binding.Spec.IsIP() {
 		skipped = v1beta1.ReasonEndpointSkipped
 	}
-	for name, why := range odd {
-		if name != endpoints.SkippedEndpoints { // the condition Degraded tells of them
-			add("odd "+name, events.Warning(skipped, "Reconcile", "%s", why))
+	// Of skipped endpoints the condition Degraded tells. Nodes may be hundreds: one event for all.
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(odd)), func(name string) bool { return name == endpoints.SkippedEndpoints })
+	if len(names) > 0 {
+		why := odd[names[0]]
+		if others := len(names) - 1; others > 0 {
+			why += fmt.Sprintf("; the same goes for %d more", others)
 		}
+		add("odd "+names[0], events.Warning(skipped, "Reconcile", "%s", why))
 	}
 	if len(p.TimedOut) > 0 {
 		add("timedOut", events.Warning("ReplacementTimedOut", "Deregister",
