@@ -441,7 +441,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 				w.registerNodes()
 				w.node.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}}
 			},
-			[]string{"waiting node: is about to be replaced", "stays there until others are healthy, for --replacement-timeout at most"},
+			[]string{"waiting node: is about to be replaced", "stays there until enough others are healthy"},
 		},
 		"node that goes": {
 			func(w *world) {

@@ -215,8 +215,7 @@ func nodeLink(ep *endpoints.Endpoint) Link {
 	case ep.State == endpoints.Terminating:
 		return link("node", Waiting, "is about to go")
 	case ep.NodeLeaves:
-		return link("node", Waiting, "is about to be replaced: if it is in the target group, it stays there until others are healthy, for "+
-			"--replacement-timeout at most")
+		return link("node", Waiting, "is about to be replaced: if it is in the target group, it stays there until enough others are healthy")
 	default:
 		return link("node", OK, "is left out, by its labels or the binding's nodeSelector")
 	}

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,10 +21,11 @@ import (
 
 // testNode is a node of a binding of type instance, whose target is in the group.
 type testNode struct {
-	state  endpoints.State
-	leaves bool          // others are to replace it, or it is about to end
-	health elbv2.State   // empty: it is not in the group
-	read   time.Duration // how long before now that was read
+	state   endpoints.State
+	refused bool          // by AWS
+	leaves  bool          // others are to replace it, or it is about to end
+	health  elbv2.State   // empty: it is not in the group
+	read    time.Duration // how long before now that was read
 }
 
 const read = time.Second // before now
@@ -36,10 +38,14 @@ func nodesInput(nodes []testNode, unwanted time.Duration) Input {
 		Endpoints: map[elbv2.Target]endpoints.Endpoint{}, Group: targetgroup.Snapshot{Targets: targetgroup.Targets{}, ReadAt: noon},
 		Nodes: true, Mine: all, Policy: testPolicy, Now: noon,
 	}
+	in.Group.Registration.Refusals = map[elbv2.Target]string{}
 	for i, n := range nodes {
 		id := nodeTarget(i)
 		uid := types.UID(id.ID)
 		in.Endpoints[id] = endpoints.Endpoint{Target: id, UID: uid, State: n.state, NodeLeaves: n.leaves}
+		if n.refused {
+			in.Group.Registration.Refusals[id] = "no such instance"
+		}
 		if n.health == "" {
 			continue
 		}
@@ -92,11 +98,24 @@ func TestNodeStaysUntilOthersReplaceIt(t *testing.T) {
 		"without a pod, by an old reading": {
 			nodes: []testNode{{state: endpoints.Unselected, leaves: true, health: unhealthy, read: time.Minute}, desired(unhealthy)},
 		},
-		"no load balancer":            {nodes: []testNode{leaving(unused), desired(unused)}, want: map[int]string{0: inTime}},
-		"several, for a healthy one":  {nodes: []testNode{leaving(healthy), leaving(unhealthy), desired(healthy)}, want: map[int]string{0: inTime, 1: inTime}},
-		"several, and one has no pod": {nodes: []testNode{leaving(healthy), leaving(unhealthy), desired(unhealthy)}, want: map[int]string{1: inTime}},
-		"for a bounded time":          {nodes: []testNode{leaving(healthy), desired(unhealthy)}, since: testPolicy.ReplacementTimeout, want: map[int]string{0: late}},
-		"alone, for a bounded time":   {nodes: []testNode{leaving(healthy)}, since: testPolicy.ReplacementTimeout, want: map[int]string{0: late}},
+		"no load balancer":                 {nodes: []testNode{leaving(unused), desired(unused)}, want: map[int]string{0: inTime}},
+		"several, for a healthy one":       {nodes: []testNode{leaving(healthy), leaving(unhealthy), desired(healthy)}, want: map[int]string{0: inTime, 1: inTime}},
+		"several, and one has no pod":      {nodes: []testNode{leaving(healthy), leaving(unhealthy), desired(unhealthy)}, want: map[int]string{1: inTime}},
+		"most at once, and too few others": {nodes: []testNode{leaving(healthy), leaving(healthy), desired(healthy), desired(unhealthy)}},
+		"most at once, and enough others": {
+			nodes: []testNode{leaving(healthy), leaving(healthy), desired(healthy), desired(healthy)}, want: map[int]string{0: inTime, 1: inTime},
+		},
+		"too few others, for as long as it takes": {nodes: []testNode{leaving(healthy), leaving(healthy), desired(healthy)}, since: testPolicy.ReplacementTimeout},
+		"others have no pods, for as long":        {nodes: []testNode{leaving(healthy), desired(unhealthy)}, since: testPolicy.ReplacementTimeout},
+		"alone, for as long":                      {nodes: []testNode{leaving(healthy)}, since: testPolicy.ReplacementTimeout},
+		"a new one is awaited for a bounded time": {nodes: []testNode{leaving(healthy), desired(healthy), desired(initial)}, since: testPolicy.ReplacementTimeout, want: map[int]string{0: late}},
+		"one without a pod, too":                  {nodes: []testNode{leaving(unhealthy), desired(healthy), desired(initial)}, since: testPolicy.ReplacementTimeout, want: map[int]string{0: late}},
+		"AWS refuses another one":                 {nodes: []testNode{leaving(healthy), desired(healthy), {state: endpoints.Desired, refused: true}}, want: map[int]string{0: inTime}},
+		"AWS refuses all others":                  {nodes: []testNode{leaving(healthy), {state: endpoints.Desired, refused: true}}},
+		"excluded by label, alone for a bounded time": {
+			nodes: []testNode{{state: endpoints.Unselected, health: healthy, read: read}}, since: testPolicy.ReplacementTimeout,
+			want: map[int]string{0: whyUnselected + whyInVain},
+		},
 		"the group has no room for another one": {
 			nodes: []testNode{leaving(healthy), desired(healthy), desired("")}, limit: 2, want: map[int]string{0: inTime},
 		},
@@ -121,10 +140,10 @@ func TestNodeStaysUntilOthersReplaceIt(t *testing.T) {
 				if goes {
 					want[nodeTarget(i)] = targetgroup.Deregistration{Why: why}
 				}
-				if why == late {
+				if strings.HasSuffix(why, whyInVain) {
 					timedOut = append(timedOut, nodeTarget(i))
 				}
-				waits = waits || n.state == endpoints.Unselected && !goes
+				waits = waits || n.state == endpoints.Unselected && !goes && since < testPolicy.ReplacementTimeout
 			}
 			if diff := cmp.Diff(want, got.Deregister, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("deregistrations (-want +got):\n%s", diff)
@@ -163,6 +182,24 @@ func TestNodesToBeReplacedDoNotCountAsReady(t *testing.T) {
 	in.Group.Targets[unready] = target
 	if got := Make(in); len(got.Deregister) > 0 || !got.Valve.Engaged {
 		t.Errorf("deregistrations %v, valve engaged: %t, want all to stay", got.Deregister, got.Valve.Engaged)
+	}
+}
+
+// With externalTrafficPolicy Local, the only node with a pod serves on when the API server does not hear from it any more.
+func TestTheOnlyHealthyNodeStaysThoughItIsNotReady(t *testing.T) {
+	for wanted, stays := range map[elbv2.State]bool{elbv2.StateUnhealthy: true, elbv2.StateHealthy: false} {
+		in := nodesInput([]testNode{
+			{state: endpoints.Desired, health: wanted, read: read},
+			{state: endpoints.Desired, health: elbv2.StateUnhealthy, read: read},
+			{state: endpoints.NotReady, health: elbv2.StateHealthy, read: read},
+		}, 0)
+		unready := nodeTarget(2)
+		target := in.Group.Targets[unready]
+		target.Unwanted, target.UnwantedSince = endpoints.NotReady, noon.Add(-time.Minute)
+		in.Group.Targets[unready] = target
+		if got := Make(in); len(got.Deregister) == 0 != stays || got.Valve.Engaged != stays {
+			t.Errorf("another one is %s: deregistrations %v, valve engaged: %t, want it to stay: %t", wanted, got.Deregister, got.Valve.Engaged, stays)
+		}
 	}
 }
 

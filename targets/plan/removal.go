@@ -20,7 +20,7 @@ const UnreadyPause = 10 * time.Second
 
 // addUnready deregisters pods that are not ready, if enough others are healthy: at once where the node is down, after a pause where it
 // is only the pod. Otherwise the valve engages and all stay: the load balancer's own health checks know better which of them to send
-// to, and when all fail it sends to all.
+// to, and when all fail it sends to all. Nodes also stay while only such ones are healthy.
 func (p *Plan) addUnready(in Input) (valveEngages bool) {
 	atOnce, due := targetgroup.Deregistrations{}, targetgroup.Deregistrations{}
 	for target, ep := range in.removable(endpoints.NotReady) {
@@ -39,7 +39,7 @@ func (p *Plan) addUnready(in Input) (valveEngages bool) {
 	if len(atOnce)+len(due) == 0 {
 		return false
 	}
-	if !in.enoughHealthy() {
+	if in.keepsUnready(due) {
 		return in.someRegistered(atOnce) || in.someRegistered(due)
 	}
 	if wait := in.Valve.pause(in.Now); wait > 0 && len(due) > 0 {
@@ -49,6 +49,25 @@ func (p *Plan) addUnready(in Input) (valveEngages bool) {
 	maps.Copy(p.Deregister, atOnce)
 	maps.Copy(p.Deregister, due)
 	return false
+}
+
+// keepsUnready reports whether too few wanted targets are healthy to let the unready ones go. Of nodes one must be, if one of the unready
+// is: all others may have no pods.
+func (in Input) keepsUnready(due targetgroup.Deregistrations) bool {
+	if !in.enoughHealthy() {
+		return true
+	}
+	healthy := map[endpoints.State]bool{}
+	for target, ep := range in.Endpoints {
+		if _, goes := due[target]; (goes || ep.State == endpoints.Desired) && in.isHealthy(target) {
+			healthy[ep.State] = true
+		}
+	}
+	return in.Nodes && healthy[endpoints.NotReady] && !healthy[endpoints.Desired]
+}
+
+func (in Input) isHealthy(target elbv2.Target) bool {
+	return in.Group.Targets[target].Health.State == elbv2.StateHealthy
 }
 
 // someRegistered reports whether one of the targets is not missing: only such a one is kept by the valve.
@@ -112,33 +131,29 @@ func (in Input) serves(state elbv2.State) bool {
 }
 
 // addReplaced deregisters pods and nodes that are no longer selected, and nodes that others are to replace, once every wanted one was found
-// to serve since, or has had time for it. A node that may serve also waits until one of the wanted ones is healthy: that their first checks
-// are over does not say that any of them has a pod.
+// to serve since, or has had time for it, and those can take over.
 func (p *Plan) addReplaced(in Input) {
 	targets := in.removable(endpoints.Unselected)
-	var since time.Time // the last one became replaced
-	for target := range targets {
-		p.Unwanted[target] = endpoints.Unselected
-		since = later(since, in.unwantedSince(target, endpoints.Unselected))
-	}
-	serve, healthy := p.replacements(in, since)
-	failsOpen := !in.someHealthy()
+	others := p.replacements(in, targets)
 	for target, ep := range targets {
-		t := in.Group.Targets[target]
-		mayServe := t.Health.State == elbv2.StateHealthy || t.ReadAt.Before(since) || failsOpen && t.Health.State != elbv2.StateUnused
+		p.Unwanted[target] = endpoints.Unselected
 		wait := in.Policy.ReplacementTimeout - in.Now.Sub(in.unwantedSince(target, endpoints.Unselected))
+		canGo := others.canReplace(in, ep, in.Group.Targets[target])
 		switch {
-		case serve && (healthy || !mayServe):
+		case others.serve && canGo:
 			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep)}
 		case wait > 0:
-			p.ReplacedAt = since
+			p.ReplacedAt = others.since
 			p.NextChange = retry.Soonest(p.NextChange, wait)
-		default:
+		case canGo || !in.toReplace(ep): // else it stays till its Node ends
 			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep) + whyInVain}
 			p.TimedOut = append(p.TimedOut, target)
 		}
 	}
 }
+
+// toReplace reports whether it is a node that others are to replace before it ends.
+func (in Input) toReplace(ep endpoints.Endpoint) bool { return in.Nodes && ep.NodeLeaves }
 
 // someHealthy reports whether a target is healthy. A load balancer that finds none sends to all.
 func (in Input) someHealthy() bool {
@@ -151,27 +166,69 @@ func (in Input) someHealthy() bool {
 }
 
 func (in Input) whyReplaced(ep endpoints.Endpoint) string {
-	if in.Nodes && ep.NodeLeaves {
+	if in.toReplace(ep) {
 		return whyNodeLeaves
 	}
 	return whyUnselected
 }
 
-// replacements reports whether there are wanted endpoints, and a reading since then found that each of them serves; and whether one of them
-// is healthy. Those for which the group has no room are not waited for: they may get that of the targets that go.
-func (p *Plan) replacements(in Input, since time.Time) (serve, healthy bool) {
+// replacements are the wanted targets that are to take over from others.
+type replacements struct {
+	since     time.Time // the last one became replaced
+	serve     bool      // there are some, and a reading since then found that each of them serves
+	healthy   int       // how many of them it found healthy
+	leave     int       // how many healthy nodes others are to replace
+	failsOpen bool      // no target at all is healthy: a load balancer then sends to all
+}
+
+// replacements are those of the targets.
+func (p *Plan) replacements(in Input, targets map[elbv2.Target]endpoints.Endpoint) replacements {
+	out := in.replaced(targets)
+	found, missing := 0, 0
 	for target, ep := range in.Endpoints {
-		if _, leftOut := p.LeftOut[target]; leftOut || ep.State != endpoints.Desired {
-			continue
-		}
 		t := in.Group.Targets[target]
-		state := t.HealthOf(ep.UID).State
-		if state == "" || !in.serves(state) || t.ReadAt.Before(since) {
-			return false, false
+		switch state := t.HealthOf(ep.UID).State; {
+		case ep.State != endpoints.Desired || !p.awaits(in, target):
+		case state == "" || !in.serves(state) || t.ReadAt.Before(out.since):
+			missing++
+		case state == elbv2.StateHealthy:
+			found, out.healthy = found+1, out.healthy+1
+		default:
+			found++
 		}
-		serve, healthy = true, healthy || state == elbv2.StateHealthy
 	}
-	return serve, healthy
+	out.serve = found > 0 && missing == 0
+	return out
+}
+
+// replaced is what is known before it is looked for replacements of the targets.
+func (in Input) replaced(targets map[elbv2.Target]endpoints.Endpoint) replacements {
+	out := replacements{failsOpen: !in.someHealthy()}
+	for target, ep := range targets {
+		out.since = later(out.since, in.unwantedSince(target, endpoints.Unselected))
+		if in.toReplace(ep) && in.isHealthy(target) {
+			out.leave++
+		}
+	}
+	return out
+}
+
+// awaits reports whether others wait for the wanted target. One for which the group has no room may get that of the targets that go; one
+// that AWS refuses may never come.
+func (p *Plan) awaits(in Input, target elbv2.Target) bool {
+	_, leftOut := p.LeftOut[target]
+	return !leftOut && in.Group.Registration.Refusals[target] == ""
+}
+
+// canReplace reports whether the target may go, however those fare that were not found to serve yet. One that may serve waits for a healthy
+// one: of nodes, that the first checks are over does not say that any has a pod. A node that others are to replace ends only after that,
+// and waits for as many.
+func (r replacements) canReplace(in Input, ep endpoints.Endpoint, t targetgroup.Target) bool {
+	state := t.Health.State
+	if mayServe := state == elbv2.StateHealthy || t.ReadAt.Before(r.since) || r.failsOpen && state != elbv2.StateUnused; !mayServe {
+		return true
+	}
+	return r.healthy > 0 && (!in.toReplace(ep) || r.healthy >= r.leave)
 }
 
 // removable are the targets in that state that are in the group and can be deregistered now.
