@@ -11,20 +11,40 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// shortestSleep is the shortest preStop sleep of the containers, in seconds; 0 when one of them has none. A container without gets SIGTERM
-// with the pod's deletion, and how long a preStop of another kind takes is not known. Sidecars end after the containers.
+// shortestSleep is for how long all containers serve after the pod's deletion, by their preStop sleeps, in seconds; 0 when that may be no
+// time. A container without a preStop gets SIGTERM with the deletion, and how long a preStop of another kind takes is not known. A
+// sidecar gets SIGTERM after the containers have ended, but its preStop begins with theirs, and any but a sleep may have it refuse
+// connections.
 func shortestSleep(pod *corev1.Pod) int64 {
 	var shortest int64
 	for i := range pod.Spec.Containers {
-		lifecycle := pod.Spec.Containers[i].Lifecycle
-		if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil {
+		hook := preStop(&pod.Spec.Containers[i])
+		if hook == nil || hook.Sleep == nil {
 			return 0
 		}
-		if sleep := lifecycle.PreStop.Sleep.Seconds; i == 0 || sleep < shortest {
+		if sleep := hook.Sleep.Seconds; i == 0 || sleep < shortest {
 			shortest = sleep
 		}
 	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if hook := preStop(c); isSidecar(c) && hook != nil && hook.Sleep == nil {
+			return 0
+		}
+	}
 	return max(0, shortest)
+}
+
+func preStop(c *corev1.Container) *corev1.LifecycleHandler {
+	if c.Lifecycle == nil {
+		return nil
+	}
+	return c.Lifecycle.PreStop
+}
+
+// isSidecar reports whether an init container runs beside the containers.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // firstWithSleep is the first version whose kubelets run a preStop sleep by default.

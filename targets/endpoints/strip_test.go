@@ -47,27 +47,36 @@ func TestStripPodKeepsTheShortestSleep(t *testing.T) {
 	sleep := func(seconds int64) corev1.Container {
 		return with(corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}})
 	}
+	sidecar := func(c corev1.Container) *corev1.Container {
+		c.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+		return &c
+	}
 	tests := map[string]struct {
 		containers []corev1.Container
-		sidecar    bool // that has no preStop
+		init       *corev1.Container
 		want       int64
 	}{
-		"none":                      {},
-		"bare":                      {containers: []corev1.Container{bare}},
-		"sleeps":                    {containers: []corev1.Container{sleep(30)}, want: 30},
-		"two":                       {containers: []corev1.Container{sleep(30), sleep(5)}, want: 5},
-		"beside a sidecar":          {containers: []corev1.Container{sleep(30)}, sidecar: true, want: 30},
-		"sleeps for no time":        {containers: []corev1.Container{sleep(30), sleep(0)}},
-		"a hook of its own":         {containers: []corev1.Container{with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}})}},
-		"one of two":                {containers: []corev1.Container{sleep(30), bare}},
-		"lifecycle without preStop": {containers: []corev1.Container{{Lifecycle: &corev1.Lifecycle{}}}},
+		"none":                     {},
+		"bare":                     {containers: []corev1.Container{bare}},
+		"sleeps":                   {containers: []corev1.Container{sleep(30)}, want: 30},
+		"two":                      {containers: []corev1.Container{sleep(30), sleep(5)}, want: 5},
+		"beside a sidecar":         {containers: []corev1.Container{sleep(30)}, init: sidecar(bare), want: 30},
+		"beside one that drains":   {containers: []corev1.Container{sleep(30)}, init: sidecar(with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}}))},
+		"beside one that is asked": {containers: []corev1.Container{sleep(30)}, init: sidecar(with(corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{}}))},
+		// It serves until the containers have ended, however short its sleep.
+		"beside one that sleeps":     {containers: []corev1.Container{sleep(30)}, init: sidecar(sleep(5)), want: 30},
+		"after one that set them up": {containers: []corev1.Container{sleep(30)}, init: ptr.To(with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}})), want: 30},
+		"sleeps for no time":         {containers: []corev1.Container{sleep(30), sleep(0)}},
+		"a hook of its own":          {containers: []corev1.Container{with(corev1.LifecycleHandler{Exec: &corev1.ExecAction{}})}},
+		"one of two":                 {containers: []corev1.Container{sleep(30), bare}},
+		"lifecycle without preStop":  {containers: []corev1.Container{{Lifecycle: &corev1.Lifecycle{}}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := newPod("web-0", "10.0.0.1")
 			pod.Spec.Containers = tc.containers
-			if tc.sidecar {
-				pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}}
+			if tc.init != nil {
+				pod.Spec.InitContainers = []corev1.Container{*tc.init}
 			}
 			for range 2 { // stripping twice is stripping once
 				stripped, err := StripPod(pod)
