@@ -51,7 +51,8 @@
 //     it may have been copied from another pod.
 //   - Init containers have ended long before. Native sidecars (restartPolicy Always) need no sleep: the kubelet sends them
 //     SIGTERM when the regular containers have ended. Their own preStop, as in Istio's proxy, still runs at the pod's
-//     deletion: one that makes the sidecar refuse connections must wait as long as the sleep.
+//     deletion: one that makes the sidecar refuse connections must wait as long as the sleep. So the warning above is for such a
+//     preStop, too, unless it is a sleep, and package targets deregisters the pod's target at once.
 //   - The pods of a Job are pods: a preStop does not run when a container ends by itself, only when it is stopped.
 //   - A container that fails a liveness or startup probe is stopped, too, and the kubelet runs its preStop within the probe's own
 //     terminationGracePeriodSeconds or, without one, within the pod's, which we lengthen. So its probes get the pod's original

@@ -27,6 +27,7 @@ func hostilePods(bytes int) map[string]string {
 	deep := min(bytes/2, 9000) // of which the decoder refuses more
 	return map[string]string{
 		"containers":        spec(`"containers":[` + webhooktest.Listed(`{}`, bytes) + `]`),
+		"init containers":   spec(`"initContainers":[` + webhooktest.Listed(`{}`, bytes) + `],"containers":[{}]`),
 		"nothing":           spec(`"containers":[` + webhooktest.Listed(`null`, bytes) + `]`),
 		"gates":             spec(`"readinessGates":[` + webhooktest.Listed(`{}`, bytes) + `]`),
 		"our gates":         spec(`"readinessGates":[` + webhooktest.Listed(`{"conditionType":"target-health.elbv2.k8s.aws/a"}`, bytes) + `]`),

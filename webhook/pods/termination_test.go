@@ -155,6 +155,21 @@ func TestProtect(t *testing.T) {
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"setup"},` +
 				`{"name":"mesh","restartPolicy":"Always"}],"containers":[{"name":"web",` + slept30 + `}]}}`,
 		},
+		"a native sidecar that drains, and a grace period that is too short": {
+			pod: `{"metadata":{},"spec":{"terminationGracePeriodSeconds":20,"initContainers":[{"name":"setup",` + own + `},` +
+				`{"name":"mesh","restartPolicy":"Always",` + own + `}],"containers":[{"name":"web"}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":50,"initContainers":[{"name":"setup",` + own + `},` +
+				`{"name":"mesh","restartPolicy":"Always",` + own + `}],"containers":[{"name":"web",` + slept30 + `}]}}`,
+			wantWarnings: []string{`spec.terminationGracePeriodSeconds is 20, but the load balancer may keep sending for 30 s: ` +
+				`raise it, and make the preStop of container "mesh" wait that long`},
+		},
+		"one that has time to, or sleeps, or has no preStop": {
+			pod: `{"metadata":{},"spec":{"initContainers":[{"name":"a","restartPolicy":"Always",` + own + `},{"name":"b","restartPolicy":"Always"},` +
+				`{"name":"c","restartPolicy":"Always","lifecycle":{"preStop":{"sleep":{"seconds":1}}}}],"containers":[{"name":"web"}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"a","restartPolicy":"Always",` + own + `},` +
+				`{"name":"b","restartPolicy":"Always"},{"name":"c","restartPolicy":"Always","lifecycle":{"preStop":{"sleep":{"seconds":1}}}}],` +
+				`"containers":[{"name":"web",` + slept30 + `}]}}`,
+		},
 		"a Job's pod is a pod": {
 			pod:  `{"metadata":{},"spec":{"restartPolicy":"Never","containers":[{"name":"web"}]}}`,
 			want: `{` + marked30 + `,"spec":{"restartPolicy":"Never","terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `}]}}`,

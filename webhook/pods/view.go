@@ -39,6 +39,7 @@ type podSpecView struct {
 	ReadinessGates                review.Bounded[[]corev1.PodReadinessGate] `json:"readinessGates"`
 	TerminationGracePeriodSeconds *int64                                    `json:"terminationGracePeriodSeconds"`
 	Containers                    review.Bounded[[]containerView]           `json:"containers"`
+	InitContainers                review.Bounded[[]containerView]           `json:"initContainers"`
 	NodeSelector                  review.Bounded[map[string]string]         `json:"nodeSelector"`
 	Affinity                      struct {
 		NodeAffinity struct {
@@ -61,8 +62,9 @@ type nodeExpressionView struct {
 }
 
 type containerView struct {
-	Name      string         `json:"name"`
-	Lifecycle *lifecycleView `json:"lifecycle"`
+	Name          string                         `json:"name"`
+	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
+	Lifecycle     *lifecycleView                 `json:"lifecycle"`
 
 	LivenessProbe *probeView `json:"livenessProbe"`
 	StartupProbe  *probeView `json:"startupProbe"`
@@ -87,6 +89,8 @@ func (p *podView) tooLong() string {
 		return "annotations"
 	case spec.Containers.TooLong:
 		return "containers"
+	case spec.InitContainers.TooLong:
+		return "init containers"
 	case spec.ReadinessGates.TooLong:
 		return "readiness gates"
 	default:
@@ -95,8 +99,20 @@ func (p *podView) tooLong() string {
 }
 
 func (p *podView) containers() []containerView      { return p.Spec.Containers.Value }
+func (p *podView) initContainers() []containerView  { return p.Spec.InitContainers.Value }
 func (p *podView) gates() []corev1.PodReadinessGate { return p.Spec.ReadinessGates.Value }
 func (p *podView) annotations() map[string]string   { return p.Metadata.Annotations.Value }
+
+// sidecars returns the positions of the init containers that run beside the regular ones.
+func (p *podView) sidecars() []int {
+	var out []int
+	for i := range p.initContainers() {
+		if c := &p.initContainers()[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			out = append(out, i)
+		}
+	}
+	return out
+}
 
 func (c *containerView) preStop() *preStopView {
 	if c.Lifecycle == nil {

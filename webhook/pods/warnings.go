@@ -32,7 +32,8 @@ func (p *protection) warn(warning string) {
 }
 
 // tooShort warns about the first container that cannot keep serving for as long as needed. Of a preStop only a sleep shows how
-// long it waits; any other one was written for the pod's original grace period.
+// long it waits; any other one was written for the pod's original grace period. A sidecar that sleeps serves until the containers
+// have ended.
 func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 	for i := range pod.containers() {
 		c := &pod.containers()[i]
@@ -41,12 +42,26 @@ func (p *protection) tooShort(pod *podView, needed, slept int64) string {
 		case hook != nil && hook.Sleep != nil && hook.Sleep.Seconds < needed && (slept == 0 || hook.Sleep.Seconds != slept):
 			return fmt.Sprintf("the preStop of container %q sleeps %d s, but the load balancer may keep sending for %d s: "+
 				"lengthen or remove it", cut(c.Name), hook.Sleep.Seconds, needed)
-		case p.grace < needed, hook != nil && hook.Sleep == nil && p.before < needed:
-			return fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may keep sending for %d s: "+
-				"raise it, and make the preStop of container %q wait that long", min(p.grace, p.before+slept), needed, cut(c.Name))
+		case p.grace < needed, p.endsEarly(hook, needed):
+			return p.graceTooShort(c, needed, slept)
+		}
+	}
+	for _, at := range pod.sidecars() {
+		if c := &pod.initContainers()[at]; p.endsEarly(c.preStop(), needed) {
+			return p.graceTooShort(c, needed, slept)
 		}
 	}
 	return ""
+}
+
+// endsEarly reports whether a preStop that is no sleep was written for a shorter time than is needed.
+func (p *protection) endsEarly(hook *preStopView, needed int64) bool {
+	return hook != nil && hook.Sleep == nil && p.before < needed
+}
+
+func (p *protection) graceTooShort(c *containerView, needed, slept int64) string {
+	return fmt.Sprintf("spec.terminationGracePeriodSeconds is %d, but the load balancer may keep sending for %d s: "+
+		"raise it, and make the preStop of container %q wait that long", min(p.grace, p.before+slept), needed, cut(c.Name))
 }
 
 // noTimeLeft warns about the first container whose own preStop sleep takes all of the pod's grace period. The kubelet then kills
