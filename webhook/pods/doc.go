@@ -43,8 +43,8 @@
 // How long: --termination-delay-alb or --termination-delay-nlb, by the protocols of the target groups, the longest of
 // several. The pod's annotation targetgate.dev/termination-delay overrides both; "0" means none.
 //
-//   - A container with its own preStop is left alone, and so are its probes; its author knows better. A warning says if that cannot be
-//     long enough: a sleep shorter than the load balancer needs, or another preStop with a grace period that was shorter than that.
+//   - A container with its own preStop keeps it; its author knows better. A warning says if that cannot be long enough: a sleep
+//     shorter than the load balancer needs, or another preStop with a grace period that was shorter than that.
 //   - If another webhook changes the pod, the API server calls us again (reinvocationPolicy IfNeeded). Then new containers get
 //     the same sleep, and the grace period stays. The annotation targetgate.dev/termination-protection, which records the
 //     sleep, tells the two calls apart. It counts only if a container sleeps that long and the grace period allows it, because
@@ -55,11 +55,11 @@
 //     preStop, too, unless it is a sleep, and package targets deregisters the pod's target at once.
 //   - The pods of a Job are pods: a preStop does not run when a container ends by itself, only when it is stopped.
 //   - A container that fails a liveness or startup probe is stopped, too, and the kubelet runs its preStop within the probe's own
-//     terminationGracePeriodSeconds or, without one, within the pod's, which we lengthen. So its probes get the pod's original
-//     grace period, at least 1 s, unless they have one. The sleep takes as much of it as it needs, SIGTERM follows, and the
-//     rest is the app's, at least 2 s. So a container that ignores SIGTERM is killed at most 2 s later than without us, and one that
-//     heeds it restarts later by the sleep or the original grace period, whichever is shorter. The field does not count when
-//     the pod is deleted.
+//     terminationGracePeriodSeconds or, without one, within the pod's, which we lengthen. So the probes of all containers, with a preStop
+//     of their own or not, and of native sidecars get the pod's original grace period, at least 1 s, unless they have one. The sleep
+//     takes as much of it as it needs, SIGTERM follows, and the rest is the app's, at least 2 s. So a container that ignores SIGTERM is
+//     killed at most 2 s later than without us, and one that heeds it restarts later by the sleep or the original grace period,
+//     whichever is shorter. The field does not count when the pod is deleted.
 //   - Anything that gives pods less time than the sleep cuts it short, and the kubelet then leaves 2 s to shut down after SIGTERM.
 //     targets/README.md lists what does. What the pod itself shows gets a warning: its own sleep takes the whole grace
 //     period, or it selects Spot nodes, which are gone 120 s after their notice, and sleeps for more than 110 s. The default of

@@ -41,14 +41,19 @@ func hostilePods(bytes int) map[string]string {
 		"what nobody reads": spec(`"x":[` + webhooktest.Listed(`{}`, bytes) + `]`),
 		"depth":             spec(`"x":` + strings.Repeat("[", deep) + strings.Repeat("]", deep)),
 		"a list's limit":    spec(`"containers":[` + strings.Repeat("{},", review.LongestList-1) + `{}],"x":"` + strings.Repeat("x", bytes) + `"`),
-		"a long name":       spec(`"containers":[{"name":"` + strings.Repeat("x", bytes) + `"}]`),
-		"escapes":           `{"metadata":{"labels":{"app":"web","x":"` + strings.Repeat(`\u0001`, bytes/6) + `"}},"spec":{}}`,
-		"commas in text":    annotated(`"a":"` + strings.Repeat(",", bytes) + `"`),
-		"node terms":        affine(`"nodeSelectorTerms":[` + webhooktest.Listed(`{}`, bytes) + `]`),
-		"node expressions":  affine(`"nodeSelectorTerms":[` + webhooktest.Listed(`{"matchExpressions":[`+strings.Repeat(`{},`, 900)+`{}]}`, bytes) + `]`),
-		"node values":       affine(`"nodeSelectorTerms":[{"matchExpressions":[{"values":[` + webhooktest.Listed(`""`, bytes) + `]}]}]`),
-		"the same terms":    affine(webhooktest.Listed(`"nodeSelectorTerms":[`+strings.Repeat(`{},`, 900)+`{}]`, bytes)),
-		"quotes":            annotated(`"a":"` + strings.Repeat(`\"`, bytes/2) + `"`),
+		"probes": spec(`"containers":[` + strings.Repeat(`{"livenessProbe":{},"startupProbe":{}},`, review.LongestList-1) + `{}],"x":"` +
+			strings.Repeat("x", bytes) + `"`),
+		"two lists": spec(`"containers":[` + strings.Repeat(`{"livenessProbe":{},"startupProbe":{}},`, review.LongestList-1) + `{}],"initContainers":[` +
+			strings.Repeat(`{"restartPolicy":"Always","livenessProbe":{},"startupProbe":{}},`, review.LongestList-1) + `{}],"x":"` +
+			strings.Repeat("x", bytes) + `"`),
+		"a long name":      spec(`"containers":[{"name":"` + strings.Repeat("x", bytes) + `"}]`),
+		"escapes":          `{"metadata":{"labels":{"app":"web","x":"` + strings.Repeat(`\u0001`, bytes/6) + `"}},"spec":{}}`,
+		"commas in text":   annotated(`"a":"` + strings.Repeat(",", bytes) + `"`),
+		"node terms":       affine(`"nodeSelectorTerms":[` + webhooktest.Listed(`{}`, bytes) + `]`),
+		"node expressions": affine(`"nodeSelectorTerms":[` + webhooktest.Listed(`{"matchExpressions":[`+strings.Repeat(`{},`, 900)+`{}]}`, bytes) + `]`),
+		"node values":      affine(`"nodeSelectorTerms":[{"matchExpressions":[{"values":[` + webhooktest.Listed(`""`, bytes) + `]}]}]`),
+		"the same terms":   affine(webhooktest.Listed(`"nodeSelectorTerms":[`+strings.Repeat(`{},`, 900)+`{}]`, bytes)),
+		"quotes":           annotated(`"a":"` + strings.Repeat(`\"`, bytes/2) + `"`),
 	}
 }
 

@@ -49,7 +49,9 @@ func protectionPatch(pod *podView, p protection) []review.Operation {
 		} else {
 			out = append(out, review.Add(path+"/preStop", hook))
 		}
-		out = append(out, probePatch(&pod.containers()[at], at, p.before)...)
+	}
+	if p.raised {
+		out = append(out, probePatches(pod, p.before)...)
 	}
 	if p.first {
 		out = append(out, review.Add("/spec/terminationGracePeriodSeconds", p.grace))
@@ -58,15 +60,26 @@ func protectionPatch(pod *podView, p protection) []review.Operation {
 	return out
 }
 
-// probePatch gives the container's liveness and startup probe the pod's original grace period, in seconds, unless they have one. It
-// ends the preStop sleep of a container that fails such a probe; after it come SIGTERM and at least 2 s. API servers refuse the field
-// in readiness probes.
-func probePatch(c *containerView, at int, before int64) []review.Operation {
+// probePatches gives all liveness and startup probes the pod's original grace period, in seconds, unless they have one: a container that
+// fails such a probe would have the raised one.
+func probePatches(pod *podView, before int64) []review.Operation {
+	var out []review.Operation
+	for i := range pod.containers() {
+		out = append(out, probePatch(&pod.containers()[i], fmt.Sprintf("/spec/containers/%d", i), before)...)
+	}
+	for _, at := range pod.sidecars() {
+		out = append(out, probePatch(&pod.initContainers()[at], fmt.Sprintf("/spec/initContainers/%d", at), before)...)
+	}
+	return out
+}
+
+// probePatch does that for the container at a path. The grace period ends the preStop sleep; after it come SIGTERM and at least 2 s. API
+// servers refuse the field in readiness probes.
+func probePatch(c *containerView, path string, before int64) []review.Operation {
 	var out []review.Operation
 	patch := func(name string, probe *probeView) {
 		if probe != nil && probe.TerminationGracePeriodSeconds == nil {
-			path := fmt.Sprintf("/spec/containers/%d/%s/terminationGracePeriodSeconds", at, name)
-			out = append(out, review.Add(path, max(before, 1))) // API servers refuse 0 here
+			out = append(out, review.Add(path+"/"+name+"/terminationGracePeriodSeconds", max(before, 1))) // API servers refuse 0 here
 		}
 	}
 	patch("livenessProbe", c.LivenessProbe)

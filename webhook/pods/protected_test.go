@@ -70,6 +70,11 @@ func TestWarningsAboutAProtectedPodAreAboutItsSleep(t *testing.T) {
 			pod:     `{"metadata":{"labels":{"app":"web"}},"spec":{"readinessGates":[` + strings.Repeat("{},", many) + `{}]}}`,
 			want:    []string{"the pod has more than 1000 readiness gates, so it gets no preStop sleep"},
 		},
+		"too many containers of both kinds": {
+			objects: []client.Object{web, binding},
+			pod:     `{"metadata":{"labels":{"app":"web"}},"spec":{"initContainers":[{}],"containers":[` + strings.Repeat("{},", many-1) + `{}]}}`,
+			want:    []string{"the pod has more than 1000 containers, so it gets no preStop sleep"},
+		},
 		"no binding": {objects: []client.Object{web}, pod: `{"metadata":{"labels":{"app":"web"}},"spec":{}}`},
 		"a name that no gate can have": {
 			objects: []client.Object{web, webhooktest.NewBinding(strings.Repeat("a", 64))}, pod: `{"metadata":{"labels":{"app":"web"}},"spec":{}}`,

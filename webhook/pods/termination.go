@@ -98,17 +98,18 @@ func newProtector(t Termination) *protector {
 
 // protection is the change to a pod that keeps it serving for a while after its deletion.
 type protection struct {
-	containers []int // positions of the containers that get a sleep; if there are none, nothing is changed
+	containers []int // positions of the containers that get a sleep
 	sleep      int64 // of each, in seconds
 	first      bool  // the pod was not protected before: grace and annotation are set, too
+	raised     bool  // this or an earlier call has raised the grace period; if none has, nothing is changed
 	grace      int64 // new grace period of the pod, in seconds
 	before     int64 // original grace period, before this and any earlier call
 	warnings   []string
 }
 
 // protect decides how a pod that bindings of these protocols cover keeps serving. Regular containers without a preStop get a
-// sleep, and the pod's grace period grows by the same time, so that they have as long as before to shut down. Protecting a
-// pod twice has the same result as once, also if containers were added in between.
+// sleep, and the pod's grace period grows by the same time, so that they have as long as before to shut down. A container that fails a
+// probe has the grace period of before. Protecting a pod twice has the same result as once, also if containers were added in between.
 func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protection {
 	p := protection{grace: pod.gracePeriod()}
 	needed, warning := t.needed(pod, protocols)
@@ -129,6 +130,7 @@ func (t *protector) protect(pod *podView, protocols []v1beta1.Protocol) protecti
 		p.containers, p.sleep, p.first = bare, needed, true
 		p.grace = max(p.grace, min(p.grace+needed, longestGrace)) // a sum that overflows int64 is negative
 	}
+	p.raised = p.first || slept > 0
 	p.warn(p.tooShort(pod, needed, slept))
 	p.warn(p.noTimeLeft(pod, slept))
 	p.warn(p.onSpot(pod, slices.ContainsFunc(protocols, isNetwork)))

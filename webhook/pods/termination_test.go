@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,22 +113,38 @@ func TestProtect(t *testing.T) {
 			pod: `{"metadata":{},"spec":{"containers":[{"name":"web","livenessProbe":{"httpGet":{}},"startupProbe":{"terminationGracePeriodSeconds":7},"readinessProbe":{}},` +
 				`{"name":"own",` + own + `,"livenessProbe":{}}]}}`,
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"containers":[{"name":"web",` + slept30 + `,"livenessProbe":{"httpGet":{},` +
-				`"terminationGracePeriodSeconds":30},"startupProbe":{"terminationGracePeriodSeconds":7},"readinessProbe":{}},{"name":"own",` + own + `,"livenessProbe":{}}]}}`,
+				`"terminationGracePeriodSeconds":30},"startupProbe":{"terminationGracePeriodSeconds":7},"readinessProbe":{}},{"name":"own",` + own +
+				`,"livenessProbe":{"terminationGracePeriodSeconds":30}}]}}`,
+		},
+		"where no container gets a sleep, their probes have the pod's grace period as before": {
+			pod:  `{"metadata":{},"spec":{"containers":[{"name":"own",` + own + `,"livenessProbe":{}}]}}`,
+			want: `{"metadata":{},"spec":{"containers":[{"name":"own",` + own + `,"livenessProbe":{}}]}}`,
 		},
 		"of a container that came in between, too": {
 			pod: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh","startupProbe":{}}]}}`,
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + slept30 +
 				`,"startupProbe":{"terminationGracePeriodSeconds":1}}]}}`,
 		},
+		"also one with its own preStop": {
+			pod: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":75,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + own + `,"livenessProbe":{}}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":75,"containers":[{"name":"web",` + slept30 + `},{"name":"mesh",` + own +
+				`,"livenessProbe":{"terminationGracePeriodSeconds":45}}]}}`,
+		},
 		"a probe's grace period must be positive": {
 			pod: `{"metadata":{},"spec":{"terminationGracePeriodSeconds":0,"containers":[{"name":"web","livenessProbe":{}}]}}`,
 			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":30,"containers":[{"name":"web",` + slept30 +
 				`,"livenessProbe":{"terminationGracePeriodSeconds":1}}]}}`,
 		},
-		"probes of init containers and native sidecars stay": {
-			pod: `{"metadata":{},"spec":{"initContainers":[{"name":"mesh","restartPolicy":"Always","livenessProbe":{},"startupProbe":{}}],"containers":[{"name":"web"}]}}`,
-			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"mesh","restartPolicy":"Always",` +
-				`"livenessProbe":{},"startupProbe":{}}],"containers":[{"name":"web",` + slept30 + `}]}}`,
+		"failed probes restart a native sidecar as soon as before": {
+			pod: `{"metadata":{},"spec":{"initContainers":[{"name":"setup"},{"name":"mesh","restartPolicy":"Always","livenessProbe":{},"startupProbe":{` +
+				`"terminationGracePeriodSeconds":7}}],"containers":[{"name":"web"}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"setup"},{"name":"mesh","restartPolicy":"Always",` +
+				`"livenessProbe":{"terminationGracePeriodSeconds":30},"startupProbe":{"terminationGracePeriodSeconds":7}}],"containers":[{"name":"web",` + slept30 + `}]}}`,
+		},
+		"init containers that end have no such probes": {
+			pod: `{"metadata":{},"spec":{"initContainers":[{"name":"setup","livenessProbe":{}}],"containers":[{"name":"web"}]}}`,
+			want: `{` + marked30 + `,"spec":{"terminationGracePeriodSeconds":60,"initContainers":[{"name":"setup","livenessProbe":{}}],` +
+				`"containers":[{"name":"web",` + slept30 + `}]}}`,
 		},
 		"on Spot, behind a Network Load Balancer": {
 			pod: `{"metadata":{},"spec":{"nodeSelector":{"karpenter.sh/capacity-type":"spot"},"containers":[{"name":"web"}]}}`, protocol: "TCP",
@@ -379,7 +396,7 @@ func TestProtectTwiceIsProtectOnce(t *testing.T) {
 		later.Labels = map[string]string{"changed": "too"}
 		got, _ := protected(t, usual, webhooktest.Encode(t, later), "HTTP")
 		assertProtected(t, pod, decode(t, got))
-		assertProbesEndTheSleep(t, pod, later, decode(t, got))
+		assertProbesKeepTheGracePeriod(t, pod, later, decode(t, got))
 		final, _ := protected(t, usual, got, "HTTP")
 		webhooktest.AssertJSON(t, got, final)
 	}
@@ -399,20 +416,24 @@ func assertProtected(t *testing.T, before, after *corev1.Pod) {
 	}
 }
 
-// assertProbesEndTheSleep fails unless liveness and startup probes of the containers that got a sleep have the pod's original grace
-// period, and all others what they had. Later is the pod when the last call came.
-func assertProbesEndTheSleep(t *testing.T, before, later, after *corev1.Pod) {
+// assertProbesKeepTheGracePeriod fails unless liveness and startup probes without a grace period of their own have the pod's original one,
+// if that was raised. Later is the pod when the last call came.
+func assertProbesKeepTheGracePeriod(t *testing.T, before, later, after *corev1.Pod) {
 	t.Helper()
 	original := ptr.Deref(before.Spec.TerminationGracePeriodSeconds, 30)
-	for i, c := range after.Spec.Containers {
-		had := later.Spec.Containers[i]
-		if i < len(before.Spec.Containers) {
-			had = before.Spec.Containers[i]
+	raised := ptr.Deref(after.Spec.TerminationGracePeriodSeconds, 30) > original
+	all := func(pod *corev1.Pod) []corev1.Container {
+		return slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	}
+	for i, c := range all(after) {
+		had := all(later)[i]
+		if i < len(all(before)) {
+			had = all(before)[i]
 		}
 		got := []*int64{ownGrace(c.LivenessProbe), ownGrace(c.StartupProbe), ownGrace(c.ReadinessProbe)}
 		want := []*int64{ownGrace(had.LivenessProbe), ownGrace(had.StartupProbe), nil}
 		for at, probe := range []*corev1.Probe{had.LivenessProbe, had.StartupProbe} {
-			if sleeps := had.Lifecycle == nil || had.Lifecycle.PreStop == nil; sleeps && probe != nil && want[at] == nil {
+			if raised && probe != nil && want[at] == nil {
 				want[at] = &original
 			}
 		}
@@ -436,6 +457,10 @@ func randomPod(random *rand.Rand) *corev1.Pod {
 	}
 	if random.IntN(2) == 0 {
 		pod.Spec.TerminationGracePeriodSeconds = ptr.To(30 + random.Int64N(100))
+	}
+	if random.IntN(2) == 0 {
+		pod.Spec.InitContainers = []corev1.Container{randomContainer(random, "sidecar")}
+		pod.Spec.InitContainers[0].RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
 	}
 	for i := range 1 + random.IntN(3) {
 		pod.Spec.Containers = append(pod.Spec.Containers, randomContainer(random, fmt.Sprint("c", i)))

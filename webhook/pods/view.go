@@ -87,10 +87,9 @@ func (p *podView) tooLong() string {
 	switch spec := cmp.Or(p.Spec, &podSpecView{}); {
 	case p.Metadata.Annotations.TooLong:
 		return "annotations"
-	case spec.Containers.TooLong:
+	case spec.Containers.TooLong, spec.InitContainers.TooLong,
+		len(spec.Containers.Value)+len(spec.InitContainers.Value) > review.LongestList:
 		return "containers"
-	case spec.InitContainers.TooLong:
-		return "init containers"
 	case spec.ReadinessGates.TooLong:
 		return "readiness gates"
 	default:
