@@ -9,6 +9,7 @@
 //
 //	main.go             the table of contents: options, AWS, manager, consent, webhook, targets, load balancers, start
 //	options.go          flags and environment; parsing and validation of all
+//	lists.go            flags that are lists: no spaces in them; names of namespaces
 //	ignored_flags.go    the flags of aws-load-balancer-controller (the incumbent) that are accepted and ignored
 //	aws_options.go      flags of AWS calls
 //	aws.go              access to AWS: Region, credentials, clients, the cluster's VPC

@@ -107,6 +107,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q: want flags, or a command as the first argument (see targetgate --help)", flags.Arg(0))
 	}
 	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
+	opts.trimLists()
 	slices.Sort(opts.notices)
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
 		opts.Identity = name + "_" + uid

@@ -66,6 +66,7 @@ func parsePlanOptions(args []string, out io.Writer) (*planOptions, error) {
 	if err := all.Parse(args); err != nil {
 		return nil, err
 	}
+	o.trimLists()
 	o.Provision.Enabled = true
 	o.Provision.complete(all, o.ClusterName, o.Networking.Unrestricted)
 	faults := append(o.validateAWS(), o.Provision.validate(false)...)
