@@ -75,10 +75,17 @@ func (o *certificateOptions) keyPath() string  { return filepath.Join(o.Dir, o.K
 
 // validate returns all faults at once.
 func (o *certificateOptions) validate() []error {
-	if o.FromFiles {
-		return nil
-	}
 	var faults []error
+	if o.ClientCA != "" && len(o.ClientNames) == 0 {
+		faults = append(faults, errors.New("--kube-client-names: want at least one name, or * for any: otherwise no API server may connect"))
+	}
+	if o.FromFiles {
+		if o.SelfMade.SecretPaths {
+			faults = append(faults, fmt.Errorf("--webhook-secret-paths works only with certificates that targetgate creates, "+
+				"but it would serve %s", o.certPath()))
+		}
+		return faults
+	}
 	if o.SelfMade.Namespace == "" {
 		faults = append(faults, errors.New("POD_NAMESPACE is required outside a pod, unless --webhook-cert-dir is set"))
 	}

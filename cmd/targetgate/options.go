@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
@@ -106,8 +107,8 @@ func parseOptions(args []string) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: want flags, or a command as the first argument (see targetgate --help)", flags.Arg(0))
 	}
-	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
 	opts.trimLists()
+	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
 	slices.Sort(opts.notices)
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
 		opts.Identity = name + "_" + uid
@@ -172,8 +173,9 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	o.Provision.addFlags(flags)
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often to compare each target group with the cluster when nothing has changed. Random jitter shortens it by up to a fifth.")
-	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour, "How often to reconcile every binding when nothing has changed.")
-	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch. Default: all.")
+	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour,
+		"How often to reconcile every binding when nothing has changed. With 0 only --drift-interval says when.")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch, separated by commas. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
 		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+
 			"With --provision: LBCapacityReservation, ListenerRulesTagging, SubnetDiscoveryByReachability, SubnetsClusterTagCheck (default true), "+
@@ -222,16 +224,29 @@ func (o *options) validate() error {
 	fault(!slices.Contains([]string{"ready", "wait"}, o.Unattached), "--unattached-target-group=%s: want ready or wait", o.Unattached)
 	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
 	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: want 0 or more", o.Policy.ReadinessTimeout)
+	fault(o.SyncPeriod != 0 && o.SyncPeriod < minSyncPeriod, "--sync-period=%s: want %s or more, or 0", o.SyncPeriod, minSyncPeriod)
 	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
 	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
-	fault(o.MaxBackoff <= 0, "--targetgroupbinding-max-exponential-backoff-delay=%s: want more than 0", o.MaxBackoff)
+	fault(o.MaxBackoff < minMaxBackoff, "--targetgroupbinding-max-exponential-backoff-delay=%s: want %s or more", o.MaxBackoff, minMaxBackoff)
 	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
+	faults = append(faults, o.validateNames()...)
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
 	faults = append(faults, o.Provision.validate(o.Beside)...)
 	return errors.Join(append(faults, o.validateAWS()...)...)
+}
+
+// validateNames returns the faults of names of Kubernetes objects: with a wrong one, a replica would never lead.
+func (o *options) validateNames() (faults []error) {
+	if o.LeaderElection && len(validation.IsDNS1123Subdomain(o.LeaderElectionID)) > 0 {
+		faults = append(faults, fmt.Errorf("--leader-election-id=%s: want the name of a lease", o.LeaderElectionID))
+	}
+	if o.LeaderElectionNamespace != "" && len(validation.IsDNS1123Label(o.LeaderElectionNamespace)) > 0 {
+		faults = append(faults, fmt.Errorf("--leader-election-namespace=%s: want the name of a namespace", o.LeaderElectionNamespace))
+	}
+	return faults
 }
 
 // mode is what --beside stands for.
@@ -241,6 +256,13 @@ func (o *options) mode() ownership.Mode {
 	}
 	return ownership.Alone
 }
+
+const (
+	// minSyncPeriod keeps resyncs of the caches, of which each looks at every pod, from taking all of the CPU.
+	minSyncPeriod = 10 * time.Second
+	// minMaxBackoff keeps passes that fail at the API server from being repeated without a pause.
+	minMaxBackoff = time.Second
+)
 
 // minDriftInterval keeps idle target groups from using up the AWS budget.
 const minDriftInterval = 10 * time.Second

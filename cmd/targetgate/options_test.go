@@ -86,10 +86,20 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 				"--termination-delay-alb=-1s: want 0 to 1h0m0s", "--termination-delay-nlb=1h0m1s: want 0 to 1h0m0s",
 			},
 		},
-		"unsupported":  {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},
-		"bad URL":      {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
-		"typing error": {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
-		"no rules":     {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
+		"unsupported":             {args: append(minimal, "--aws-vpc-tags=Name=prod"), want: []string{"--aws-vpc-tags=map[Name:prod] is not supported: set --aws-vpc-id"}},
+		"bad URL":                 {args: append(minimal, "--aws-api-endpoints=EC2=nowhere"), want: []string{"--aws-api-endpoints: EC2=nowhere: want a URL"}},
+		"typing error":            {args: append(minimal, "--cluster-nam=x"), want: []string{"unknown flag: --cluster-nam"}},
+		"no rules":                {args: append(minimal, "--security-group-rule-quota=0"), want: []string{"--security-group-rule-quota=0: want 1 or more"}},
+		"resyncs without a pause": {args: append(minimal, "--sync-period=-1s"), want: []string{"--sync-period=-1s: want 10s or more, or 0"}},
+		"resyncs with little":     {args: append(minimal, "--sync-period=9s"), want: []string{"--sync-period=9s: want 10s or more, or 0"}},
+		"retries without a pause": {args: append(minimal, "--targetgroupbinding-max-exponential-backoff-delay=1ms"), want: []string{"-delay=1ms: want 1s or more"}},
+		"a namespace of no name":  {args: append(minimal, "--watch-namespace=a,,b"), want: []string{`--watch-namespace=a,,b: want names of namespaces, separated by commas: "" is none`}},
+		"no namespace's name":     {args: append(minimal, "--watch-namespace=shop,Pay"), want: []string{`--watch-namespace=shop,Pay: want names of namespaces, separated by commas: "Pay" is none`}},
+		"separated by spaces":     {args: append(minimal, "--watch-namespace=shop pay"), want: []string{`"shop pay" is none`}},
+		"a lease of no name":      {args: append(minimal, "--leader-election-id="), want: []string{"--leader-election-id=: want the name of a lease"}},
+		"a lease nowhere":         {args: append(minimal, "--leader-election-namespace=a/b"), want: []string{"--leader-election-namespace=a/b: want the name of a namespace"}},
+		"no client":               {args: append(minimal, "--kube-ca-pem-filepath=ca.pem", "--kube-client-names=,"), want: []string{"--kube-client-names: want at least one name"}},
+		"secret paths of files":   {args: append(minimal, "--webhook-secret-paths", "--webhook-cert-dir=/certs"), want: []string{"it would serve /certs/tls.crt"}},
 		"their lease": {
 			args: append(minimal, "--beside", "--leader-election-id=aws-load-balancer-controller-leader"),
 			want: []string{"--leader-election-id=aws-load-balancer-controller-leader: with --beside"},
@@ -113,6 +123,39 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// People write a space after a comma.
+func TestParseOptionsTakesListsWithSpaces(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	args := []string{
+		"--cluster-name=prod", "--watch-namespace=shop, pay", "--external-managed-tags=a, b ,", "--allowed-certificate-authority-arns= c,d,",
+		"--kube-client-names=kube-apiserver, ,e",
+	}
+	opts, err := parseOptions(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := parsePlanOptions(append(args, "--all"), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []*options{opts, &planned.options} {
+		got := [][]string{o.WatchNamespaces, o.Provision.Ingress.ExternalTags, o.Provision.Ingress.AllowedCAs, o.Certificates.ClientNames}
+		if diff := cmp.Diff([][]string{{"shop", "pay"}, {"a", "b"}, {"c", "d"}, {"kube-apiserver", "e"}}, got); diff != "" {
+			t.Errorf("lists (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// What stops resyncs, needs no lease or watches all is no fault.
+func TestParseOptionsTakesWhatSwitchesOff(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	for _, arg := range []string{"--sync-period=0", "--sync-period=10s", "--enable-leader-election=false --leader-election-id=", "--watch-namespace="} {
+		if _, err := parseOptions(append(strings.Fields(arg), minimal...)); err != nil {
+			t.Errorf("%s: %v", arg, err)
+		}
 	}
 }
 
