@@ -113,11 +113,18 @@ func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 }
 
 // ShowsRegistration reports whether the gate's condition proves that this very pod was registered. A condition is written
-// only after the registration, except with a reason why there was none.
+// only after the registration, except with a reason why there was none, or why the gate does not wait for one. An open gate keeps
+// such a reason, whatever comes later.
 func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	condition := Condition(pod, gate)
-	return condition != nil && condition.Reason != ReasonRegistrationFailed && condition.Reason != ReasonTargetGroupFull &&
-		condition.Reason != ReasonNoEndpoint && condition.Reason != ReasonNodeLeaving
+	return condition != nil && !slices.Contains(withoutRegistration, condition.Reason)
+}
+
+// withoutRegistration are the reasons that pods have, too, which never were registered. ReasonNotManaged and ReasonBindingDeleted are
+// none of them: another binding has registered that very pod, or an earlier one of the same name, and hands its target over as it is.
+var withoutRegistration = []string{
+	ReasonRegistrationFailed, ReasonTargetGroupFull, ReasonNoEndpoint, ReasonNodeLeaving,
+	ReasonConsentMissing, ReasonRoleNotAllowed, ReasonBackendNotFound, ReasonNotSelected,
 }
 
 // Injection is the change that admission makes to a pod's list of gates.

@@ -127,7 +127,10 @@ func TestFromTarget(t *testing.T) {
 func TestShowsRegistration(t *testing.T) {
 	tests := map[string]bool{
 		"Elb.RegistrationInProgress": true, "Target.Timeout": true, "": true,
+		ReasonTargetHealthy: true, ReasonTimeout: true, ReasonNotAttached: true,
 		ReasonRegistrationFailed: false, ReasonTargetGroupFull: false, ReasonNoEndpoint: false, ReasonNodeLeaving: false,
+		ReasonConsentMissing: false, ReasonRoleNotAllowed: false, ReasonBackendNotFound: false, ReasonNotSelected: false,
+		ReasonNotManaged: true, ReasonBindingDeleted: true,
 	}
 	for reason, want := range tests {
 		pod := gatedPod(corev1.PodCondition{Type: gate, Status: corev1.ConditionFalse, Reason: reason})

@@ -183,6 +183,26 @@ func TestRegistrarDistrustsHealthOfUnprovenPod(t *testing.T) {
 	}
 }
 
+// Rule 2, after a restart: a gate that was opened without a registration does not show that the target is the pod's.
+func TestRegistrarRegistersPodWhoseGateOpenedWithoutOne(t *testing.T) {
+	open := newPod("web-0", "10.0.0.1")
+	open.Status.Conditions = append(open.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue, Reason: "ConsentMissing"})
+	inBed(t, func(b *bed) {
+		b.aws.SetHealth(testARN, one, healthy)
+		b.settle()
+		b.after(testDrift)
+		if n := len(b.aws.Calls("RegisterTargets")); n != 1 {
+			t.Errorf("%d RegisterTargets calls, want 1", n)
+		}
+		if calls := b.aws.Calls("DeregisterTargets"); len(calls) > 0 {
+			t.Errorf("calls %v, want the target left in the group", calls)
+		}
+		if got, want := b.condition("web-0"), "True ConsentMissing"; got != want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}, open, newSlice("web-1", open))
+}
+
 // Rule 10, after a restart: what is there is adopted, what nobody explains goes only when a second reading shows it.
 func TestRegistrarStartsOnSettledGroupWithoutCalls(t *testing.T) {
 	open := newPod("web-0", "10.0.0.1")

@@ -52,8 +52,8 @@ type Endpoint struct {
 	// Proven: the pod's gate is open because the load balancer found it healthy.
 	Proven bool
 
-	// Unproven: the pod has the gate but no condition yet, so nothing shows that the target was registered for this
-	// pod and not for an earlier one at the same address.
+	// Unproven: the pod has the gate but no condition that comes after a registration, so nothing shows that the target was registered
+	// for this pod and not for an earlier one at the same address.
 	Unproven bool
 }
 

@@ -637,6 +637,31 @@ func TestExplainTellsNoHealthOfTargetThatIsNotRegistered(t *testing.T) {
 	}
 }
 
+// A gate that was opened without a registration says nothing of one, neither that it was made later nor that it was not.
+func TestExplainDoesNotTakeAnOpenGateForARegistration(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		ready  bool
+		want   string
+	}{
+		{reason: "", want: "ok 10.0.0.1:8080 is registered, by the pod's condition"},
+		{reason: readiness.ReasonTimeout, want: "ok 10.0.0.1:8080 is registered, by the pod's condition"},
+		{reason: readiness.ReasonNotSelected, ready: true, want: "ok 10.0.0.1:8080 is registered, by the binding's status"},
+		{reason: readiness.ReasonNotManaged, ready: true, want: "ok 10.0.0.1:8080 is registered, by the binding's status"},
+		{reason: readiness.ReasonBindingDeleted, want: "unknown whether 10.0.0.1:8080 is registered only AWS knows"},
+		{reason: readiness.ReasonConsentMissing, want: "unknown whether 10.0.0.1:8080 is registered only AWS knows"},
+	} {
+		w := newWorld()
+		w.pod.Status.Conditions[1].Reason = tc.reason
+		if !tc.ready {
+			w.degrade(v1beta1.ReasonConsentMissing, "No target is registered")
+		}
+		if l := w.explained(t).Chains[0].Endpoints[0].Links[2]; l.Name != "target" || string(l.State)+" "+l.Seen != tc.want {
+			t.Errorf("%q: %s %s, want %s", tc.reason, l.State, l.Seen, tc.want)
+		}
+	}
+}
+
 func TestExplainOfWhatDoesNotExist(t *testing.T) {
 	e := newWorld().explainer(t)
 	_, podErr := e.Pod(t.Context(), types.NamespacedName{Namespace: "shop", Name: "none"})

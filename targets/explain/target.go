@@ -38,17 +38,27 @@ func (e endpointState) targetLink() Link {
 // toldTarget is the link by what targetgate has written.
 func (e endpointState) toldTarget() Link {
 	switch ready := e.status(v1beta1.ConditionReady); {
-	case e.pod != nil && readiness.ShowsRegistration(e.pod, e.gate()):
+	case e.wasRegistered():
 		return link("target", OK, "%s is registered, by the pod's condition", e.endpoint.Target)
 	case e.endpoint.State != endpoints.Desired:
 		return e.unwantedTarget()
-	case e.pod != nil && readiness.Has(e.pod, e.gate()):
+	case e.pod != nil && readiness.Has(e.pod, e.gate()) && !readiness.IsOpen(e.pod, e.gate()):
 		return e.unregistered()
 	case ready.Status == metav1.ConditionTrue && e.behind() == "":
 		return link("target", OK, "%s is registered, by the binding's status", e.endpoint.Target)
 	default:
 		return link("target", Unknown, "whether %s is registered only AWS knows", e.endpoint.Target).advise("Ask AWS: --aws")
 	}
+}
+
+// wasRegistered reports whether the pod's condition shows that its target was registered for this binding: one that was written while
+// another binding had the group, or for an earlier binding of that name, does not.
+func (e endpointState) wasRegistered() bool {
+	if e.pod == nil || !readiness.ShowsRegistration(e.pod, e.gate()) {
+		return false
+	}
+	reason := readiness.Condition(e.pod, e.gate()).Reason
+	return reason != readiness.ReasonNotManaged && reason != readiness.ReasonBindingDeleted
 }
 
 // refusal is why the target was not registered, by the pod's condition or the binding's status.
