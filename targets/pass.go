@@ -130,7 +130,7 @@ func (r *Registrar) countPods(ctx context.Context, namespace string, in conditio
 	if covered == nil {
 		return count, nil
 	}
-	missed := conditions.MissedPods(in.Resolution.Endpoints, in.Gate, covered)
+	missed := conditions.MissedPods(in.Resolution, in.Gate, covered)
 	count.Missed = len(missed)
 	return count, conditions.UngatedNotices(missed, in.Gate)
 }

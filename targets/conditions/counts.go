@@ -23,7 +23,7 @@ import (
 type PodCount struct {
 	Gated, Waiting, Ungated int
 
-	Missed       int       // the ungated ones whose namespace asks for gates
+	Missed       int       // the ungated ones that should have got the gate: see MissedPods
 	WaitingSince time.Time // since when one waits whose containers are ready, zero when none does
 }
 
@@ -71,18 +71,22 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// MissedPods are the pods without the gate that should have got it at their creation.
-func MissedPods(listed map[elbv2.Target]endpoints.Endpoint, gate corev1.PodConditionType, covered func(*corev1.Pod) bool) []*corev1.Pod {
+// MissedPods are the pods without the gate that should have got it at their creation. Admission gives gates to pods that the Service
+// selects: the ones of a Service without a selector, or of a binding whose name is too long for a gate, never get any.
+func MissedPods(res endpoints.Resolution, gate corev1.PodConditionType, covered func(*corev1.Pod) bool) []*corev1.Pod {
+	if name, _ := readiness.BindingOf(gate); len(name) > v1beta1.MaxBindingName {
+		return nil
+	}
 	var out []*corev1.Pod
-	for _, ep := range listed {
-		if ungated(ep, gate) && covered(ep.Pod) {
+	for _, ep := range res.Endpoints {
+		if ungated(ep, gate) && endpoints.Selects(res.Service, ep.Pod) && covered(ep.Pod) {
 			out = append(out, ep.Pod)
 		}
 	}
 	return out
 }
 
-// ungated reports whether the Service selects the pod, and the pod has no gate.
+// ungated reports whether the Service has the pod as an endpoint, and the pod has no gate.
 func ungated(ep endpoints.Endpoint, gate corev1.PodConditionType) bool {
 	selected := ep.State == endpoints.Desired || ep.State == endpoints.NotReady || ep.State == endpoints.Undetermined
 	return selected && ep.Pod != nil && !readiness.Has(ep.Pod, gate) && !readiness.HasTooMany(ep.Pod)

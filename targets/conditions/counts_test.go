@@ -4,12 +4,16 @@
 package conditions
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/fixture"
 )
 
@@ -46,6 +50,44 @@ func TestPodWaitsForItsGateSinceItsContainersAreReady(t *testing.T) {
 			pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: tc.conditions}}
 			if got := waitsSince(pod, fixture.Gate); !got.Equal(tc.want) {
 				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// A rollout restart gives a gate to pods that admission would give one to, and to no others.
+func TestMissedPodsAreThoseThatAdmissionGivesGatesTo(t *testing.T) {
+	web := map[string]string{"app": "web"}
+	tests := map[string]struct {
+		gate     corev1.PodConditionType
+		selector map[string]string
+		gates    []corev1.PodReadinessGate
+		state    endpoints.State
+		covered  bool
+		want     int
+	}{
+		"before the binding":       {gate: fixture.Gate, selector: web, state: endpoints.Desired, covered: true, want: 1},
+		"not ready yet":            {gate: fixture.Gate, selector: web, state: endpoints.NotReady, covered: true, want: 1},
+		"slices written by others": {gate: fixture.Gate, state: endpoints.Desired, covered: true},
+		"others are selected":      {gate: fixture.Gate, selector: map[string]string{"app": "db"}, state: endpoints.Desired, covered: true},
+		"longest name":             {gate: readiness.GateFor(strings.Repeat("a", 63)), selector: web, state: endpoints.Desired, covered: true, want: 1},
+		"name of no gate":          {gate: readiness.GateFor(strings.Repeat("a", 64)), selector: web, state: endpoints.Desired, covered: true},
+		"no gates are asked for":   {gate: fixture.Gate, selector: web, state: endpoints.Desired},
+		"it goes":                  {gate: fixture.Gate, selector: web, state: endpoints.Terminating, covered: true},
+		"it has the gate": {
+			gate: fixture.Gate, selector: web, gates: []corev1.PodReadinessGate{{ConditionType: fixture.Gate}}, state: endpoints.Desired, covered: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: web}, Spec: corev1.PodSpec{ReadinessGates: tc.gates}}
+			target := elbv2.Target{ID: "10.0.0.1", Port: 8080}
+			res := endpoints.Resolution{
+				Service:   &corev1.Service{Spec: corev1.ServiceSpec{Selector: tc.selector}},
+				Endpoints: map[elbv2.Target]endpoints.Endpoint{target: {Target: target, State: tc.state, Pod: pod}},
+			}
+			if got := MissedPods(res, tc.gate, func(*corev1.Pod) bool { return tc.covered }); len(got) != tc.want {
+				t.Errorf("%d pods, want %d", len(got), tc.want)
 			}
 		})
 	}
