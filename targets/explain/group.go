@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -35,20 +36,61 @@ func (s *bindingState) groupLink() Link {
 	case s.reading.answered():
 		return link("target group", OK, "%s has %s, by AWS", name, s.reading.healthCount())
 	case s.reading != nil:
-		return link("target group", Unknown, "AWS does not answer you: %s", awserr.Message(s.reading.err)).
-			advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
+		return s.unansweredLink(name)
 	default:
 		return s.groupStatusLink(name)
 	}
 }
 
-// groupStatusLink is the link by the binding's status alone, in which nothing is wrong with the group.
+// unansweredLink is the link when AWS was asked and does not answer: what the status says is not lost for that.
+func (s *bindingState) unansweredLink(name string) Link {
+	l := s.groupStatusLink(name)
+	silence := "AWS does not answer you: " + awserr.Message(s.reading.err)
+	if l.State == OK {
+		l = link(l.Name, Unknown, "%s", silence)
+	} else {
+		l.Seen += "; " + silence
+	}
+	return l.advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
+}
+
+// groupStatusLink is the link by the binding's status alone, in which nothing is wrong with the group as a whole.
 func (s *bindingState) groupStatusLink(name string) Link {
 	ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded)
 	if ready.Reason == "" || ready.Reason == v1beta1.ReasonReading {
 		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
 	}
-	return link("target group", OK, "%s has %s%s", name, statusCount(s.binding.Status), remark(ready, degraded))
+	l := link("target group", OK, "%s has %s", name, statusCount(s.binding.Status))
+	switch failing, starting := s.untold(); {
+	case failing > 0:
+		l.State = Broken
+		l.Seen += fmt.Sprintf(", which counts %d unhealthy or unused ones of which no pod's gate tells", failing)
+		l = l.advise("Ask AWS which they are, and why: --aws")
+	case starting > 0:
+		l.State = Waiting
+		l.Seen += fmt.Sprintf(", which counts %d in their first health checks", starting)
+	}
+	l.Seen += remark(ready, degraded)
+	return l
+}
+
+// untold counts the targets that fail their health checks or get none, and those in their first ones, by the binding's status. Those
+// of which the gates of pods tell are left out: the pods' own links name them. A gate that is open tells nothing.
+func (s *bindingState) untold() (failing, starting int) {
+	counts := s.binding.Status.Targets
+	if counts == nil {
+		return 0, 0
+	}
+	failing, starting = int(counts.Unhealthy+counts.Unused), int(counts.Initial)
+	for i := range s.pods {
+		switch told, state := toldBy(readiness.Condition(&s.pods[i], s.gate())); {
+		case told && state == Broken:
+			failing--
+		case told && state == Waiting:
+			starting--
+		}
+	}
+	return failing, starting
 }
 
 // remark is what the status says beside the counts, empty when nothing is wrong or under way.

@@ -3,7 +3,10 @@
 
 package explain
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // State is how a link is.
 type State string
@@ -87,6 +90,36 @@ func (c *Chain) conclude() {
 			return
 		}
 	}
+}
+
+// unknown counts the links that are, and names them, each once.
+func (c *Chain) unknown() (n int, names []string) {
+	count := func(links []Link) {
+		for _, l := range links {
+			if l.State != Unknown {
+				continue
+			}
+			n++
+			if !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	count(c.Links)
+	for _, ep := range c.Endpoints {
+		count(ep.Links)
+	}
+	return n, names
+}
+
+// worst is the state of the link that is least well.
+func worst(links []Link) State {
+	for _, state := range []State{Broken, Waiting, Unknown} {
+		if first(links, state) != nil {
+			return state
+		}
+	}
+	return OK
 }
 
 func (c *Chain) first(state State) *Cause {

@@ -163,22 +163,37 @@ func (e endpointState) healthLink(target Link) Link {
 	return e.toldHealth()
 }
 
-// toldHealth is the link by what targetgate has written. Its own reasons have no dot, AWS's have one.
+// toldHealth is the link by what targetgate has written.
 func (e endpointState) toldHealth() Link {
-	c := &corev1.PodCondition{}
-	if e.pod != nil && readiness.Condition(e.pod, e.gate()) != nil {
+	var c *corev1.PodCondition
+	if e.pod != nil {
 		c = readiness.Condition(e.pod, e.gate())
 	}
-	switch {
-	case c.Status == corev1.ConditionUnknown:
+	switch told, state := toldBy(c); {
+	case told && state == Unknown && c.Status == corev1.ConditionUnknown:
 		return e.health(Unknown, "unavailable", c.Reason, c.Message)
-	case c.Status == corev1.ConditionFalse && strings.Contains(c.Reason, "."):
-		return e.health(stateOfReason(c.Reason), "not healthy", c.Reason, c.Message)
+	case told:
+		return e.health(state, "not healthy", c.Reason, c.Message)
 	case allHealthy(e.binding.Status):
 		return link("health", OK, "all registered targets are healthy, by the binding's status")
 	default:
-		return link("health", Unknown, "not known without AWS: the binding's status has %s", statusCount(e.binding.Status)).
+		return link("health", Unknown, "not known without AWS: %s", statusCount(e.binding.Status)).
 			advise("Ask AWS: --aws")
+	}
+}
+
+// toldBy reports whether the condition of a gate tells of its target's health, and how that is for us. Targetgate's own reasons
+// have no dot, AWS's have one.
+func toldBy(c *corev1.PodCondition) (told bool, state State) {
+	switch {
+	case c == nil:
+		return false, ""
+	case c.Status == corev1.ConditionUnknown:
+		return true, Unknown
+	case c.Status == corev1.ConditionFalse && strings.Contains(c.Reason, "."):
+		return true, stateOfReason(c.Reason)
+	default:
+		return false, ""
 	}
 }
 

@@ -17,7 +17,7 @@ var colours = map[State]string{OK: "\x1b[32m", Waiting: "\x1b[33m", Broken: "\x1
 const plain = "\x1b[0m"
 
 // Text writes the report for people, with a terminal's colours if asked for. Whole is with every link of every endpoint;
-// otherwise endpoints in which all is well are counted only, and of the others the links that are not well are named.
+// otherwise endpoints in which all is well are counted only, and of the first others the links that are not well are named.
 func (r Report) Text(w io.Writer, whole, coloured bool) error {
 	p := &printer{whole: whole, coloured: coloured}
 	for i := range r.Chains {
@@ -57,23 +57,46 @@ func (p *printer) chain(c *Chain) {
 		p.line("Ingress %s/%s", c.Namespace, c.Ingress)
 	}
 	p.links("  ", c.Links)
-	well := 0
-	for i := range c.Endpoints {
-		links := c.Endpoints[i].Links
+	p.endpoints(c.Endpoints)
+	p.cause(c)
+}
+
+// shown is how many endpoints that are not well are printed of one chain; all are in JSON.
+const shown = 20
+
+// endpoints prints first those that need someone. Of those in which something is only unknown it prints one.
+func (p *printer) endpoints(all []Endpoint) {
+	if p.whole {
+		p.each(all)
+		return
+	}
+	by := map[State][]Endpoint{}
+	for _, ep := range all {
+		by[worst(ep.Links)] = append(by[worst(ep.Links)], ep)
+	}
+	sick := append(by[Broken], by[Waiting]...)
+	p.each(sick[:min(shown, len(sick))])
+	if more := len(sick) - shown; more > 0 {
+		p.line("  and %d more endpoints that are not well: -o json has all", more)
+	}
+	if unknown := by[Unknown]; len(unknown) > 0 {
+		p.line("  %s", p.colour(Unknown, fmt.Sprintf("%d of %d endpoints: links are unknown, such as", len(unknown), len(all))))
+		p.each(unknown[:1])
+	}
+	if well := len(by[OK]); well > 0 {
+		p.line("  %s", p.colour(OK, fmt.Sprintf("%d of %d endpoints: every link is ok", well, len(all))))
+	}
+}
+
+func (p *printer) each(endpoints []Endpoint) {
+	for _, ep := range endpoints {
+		links := ep.Links
 		if !p.whole {
 			links = unwell(links)
 		}
-		if len(links) == 0 {
-			well++
-			continue
-		}
-		p.line("  %s %s  %s", c.Endpoints[i].Kind, c.Endpoints[i].Name, c.Endpoints[i].Target)
+		p.line("  %s %s  %s", ep.Kind, ep.Name, ep.Target)
 		p.links("    ", links)
 	}
-	if well > 0 {
-		p.line("  %s", p.colour(OK, fmt.Sprintf("%d of %d endpoints: every link is ok", well, len(c.Endpoints))))
-	}
-	p.cause(c)
 }
 
 func unwell(links []Link) []Link {
@@ -96,15 +119,24 @@ func (p *printer) links(indent string, links []Link) {
 	}
 }
 
-// cause says where to begin.
+// cause says where to begin. What is unknown may be broken.
 func (p *printer) cause(c *Chain) {
-	if c.Cause == nil {
-		p.line("Nothing is broken.")
+	n, names := c.unknown()
+	nothing := "Nothing is broken."
+	if n > 0 {
+		nothing = "Nothing is known to be broken."
+	}
+	switch {
+	case c.Cause == nil && n > 0:
+		p.line("%s Unknown links: %d (%s)", nothing, n, strings.Join(names, ", "))
+		return
+	case c.Cause == nil:
+		p.line("%s", nothing)
 		return
 	}
 	what := "First broken link"
 	if c.Cause.State == Waiting {
-		what = "Nothing is broken. First link that waits"
+		what = nothing + " First link that waits"
 	}
 	where := c.Cause.Name
 	if c.Cause.Endpoint != "" {
