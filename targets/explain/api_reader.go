@@ -6,8 +6,10 @@ package explain
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -19,35 +21,63 @@ import (
 )
 
 // apiReader answers from the API server what is asked of a cache with indexes elsewhere: it lists each kind of a namespace
-// once, whole, and looks through it. Of kinds outside of the namespace, which not everybody may read, it reads what it may.
+// once, whole, and looks through it, and gets each object once. Of kinds outside of the namespace, which not everybody may read, it
+// reads what it may.
 type apiReader struct {
 	client.Reader
-	lists  map[string][]runtime.Object // by kind and namespace
-	unread []string
+	lists   map[string][]runtime.Object // by kind and namespace
+	objects map[string]object           // by kind and name
+	unread  []string
+}
+
+// object is what the API server has answered.
+type object struct {
+	runtime.Object
+	err error
 }
 
 func newAPIReader(reader client.Reader) *apiReader {
-	return &apiReader{Reader: reader, lists: map[string][]runtime.Object{}}
+	return &apiReader{Reader: reader, lists: map[string][]runtime.Object{}, objects: map[string]object{}}
 }
 
-// Get notes that nodes may not be read.
+// Get notes what may not be read. What it reads is shared, and read only.
 func (u *apiReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	err := u.Reader.Get(ctx, key, o)
-	if _, isNode := o.(*corev1.Node); isNode && apierrors.IsForbidden(err) {
-		u.miss("nodes")
+	id := fmt.Sprintf("%T %s", o, key)
+	known, ok := u.objects[id]
+	if !ok {
+		known.err = u.Reader.Get(ctx, key, o)
+		known.Object = o.DeepCopyObject()
+		u.objects[id] = known
 	}
-	return err
+	if apierrors.IsForbidden(known.err) {
+		u.miss(kindBeyond(o, key.Namespace))
+	}
+	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(known.Object).Elem())
+	return known.err
 }
 
-// List takes bindings of all namespaces that may not be read for none.
+// kindBeyond is the kind of what is outside of the namespace and not said to be unread elsewhere, in the words of RBAC; empty otherwise.
+func kindBeyond(o runtime.Object, namespace string) string {
+	switch o.(type) {
+	case *corev1.Node, *corev1.NodeList:
+		return "nodes"
+	case *corev1.Namespace:
+		return "namespaces"
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return "mutatingwebhookconfigurations"
+	case *v1beta1.TargetGroupBindingList:
+		if namespace == "" {
+			return "targetgroupbindings of other namespaces"
+		}
+	}
+	return ""
+}
+
+// List takes what is outside of the namespace and may not be read for none.
 func (u *apiReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var asked client.ListOptions
 	asked.ApplyOptions(opts)
 	all, err := u.all(ctx, list, asked.Namespace)
-	if _, bindings := list.(*v1beta1.TargetGroupBindingList); bindings && asked.Namespace == "" && apierrors.IsForbidden(err) {
-		u.miss("targetgroupbindings of other namespaces")
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -65,7 +95,13 @@ func (u *apiReader) all(ctx context.Context, list client.ObjectList, namespace s
 	if known, ok := u.lists[key]; ok {
 		return known, nil
 	}
-	if err := u.Reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+	err := u.Reader.List(ctx, list, client.InNamespace(namespace))
+	if kind := kindBeyond(list, namespace); kind != "" && apierrors.IsForbidden(err) {
+		u.miss(kind)
+		u.lists[key] = nil
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	all, err := apimeta.ExtractList(list)
@@ -76,7 +112,7 @@ func (u *apiReader) all(ctx context.Context, list client.ObjectList, namespace s
 }
 
 func (u *apiReader) miss(kind string) {
-	if !slices.Contains(u.unread, kind) {
+	if kind != "" && !slices.Contains(u.unread, kind) {
 		u.unread = append(u.unread, kind)
 	}
 }

@@ -113,10 +113,8 @@ func (s *bindingState) sliceLink() Link {
 		return link("slice", Broken, "%s", strings.Join(slices.Sorted(maps.Values(s.survey.Odd)), "; "))
 	case len(s.survey.Endpoints) > 0:
 		return link("slice", OK, "%s", s.states())
-	case len(s.survey.Odd) > 0:
-		return link("slice", Unknown, "no node of the cluster can be a target")
 	case !s.binding.Spec.IsIP():
-		return link("slice", Broken, "no node of the cluster can be a target").advise("See the nodes: kubectl get nodes -o wide --show-labels")
+		return s.nodelessLink()
 	case len(s.survey.Service.Spec.Selector) == 0:
 		return link("slice", Broken, "Service %q has no selector, and its EndpointSlices name no pods", s.survey.Service.Name).
 			advise("Only pods are registered: give the Service a selector")
@@ -125,6 +123,18 @@ func (s *bindingState) sliceLink() Link {
 			advise("Compare it with the labels of the pods (kubectl -n %s get pods --show-labels); perhaps there are none now", s.binding.Namespace)
 	default:
 		return s.unlisted(selected)
+	}
+}
+
+// nodelessLink is that of a binding that registers nodes, and has none.
+func (s *bindingState) nodelessLink() Link {
+	switch {
+	case s.survey.NodesUnread:
+		return link("slice", Unknown, "which nodes belong in the target group is not known: you may not read nodes")
+	case len(s.survey.Odd) > 0:
+		return link("slice", Unknown, "no node of the cluster can be a target")
+	default:
+		return link("slice", Broken, "no node of the cluster can be a target").advise("See the nodes: kubectl get nodes -o wide --show-labels")
 	}
 }
 

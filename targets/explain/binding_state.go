@@ -29,7 +29,8 @@ type bindingState struct {
 	survey    Survey
 	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
-	scope     scope.Scope       // of the pod webhook; by the namespace's label when that may not be read
+	scope     scope.Scope       // of the pod webhook; by the namespace's label when that was not read
+	scopeErr  error             // why it was not
 	leader    leader            // of the targetgate that has the binding, or would
 	beside    leader            // of the targetgate beside the incumbent
 	notTaken  string            // why targetgate should not take it beside the incumbent; read where its namespace has the label
@@ -46,10 +47,10 @@ type reading struct {
 func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
 	s := &bindingState{
 		now: e.Clock.Now(), binding: binding, reading: e.read(ctx, binding),
-		beside: readLeader(ctx, e.Reader, e.BesideLease),
+		beside: readLeader(ctx, e.surveyor.reader, e.BesideLease),
 	}
 	if s.leader = s.beside; e.leaseOf(binding) != e.BesideLease {
-		s.leader = readLeader(ctx, e.Reader, e.leaseOf(binding))
+		s.leader = readLeader(ctx, e.surveyor.reader, e.leaseOf(binding))
 	}
 	var err error
 	if s.survey, err = e.surveyor.Survey(ctx, binding, s.reading.targets()); err != nil {
@@ -59,7 +60,7 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 		return nil, err
 	}
 	var ns corev1.Namespace
-	if e.Reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
+	if e.surveyor.reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns
 	}
 	if s.registrar().isLabelled() && !ownership.Beside.Holds(binding) {
@@ -67,9 +68,7 @@ func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBindin
 			return nil, err
 		}
 	}
-	if scope, err := scope.ReadScope(ctx, e.Reader, e.WebhookConfiguration); err == nil {
-		s.scope = scope
-	}
+	s.scope, s.scopeErr = scope.ReadScope(ctx, e.surveyor.reader, e.WebhookConfiguration)
 	return s, nil
 }
 

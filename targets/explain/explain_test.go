@@ -166,6 +166,15 @@ func selecting(key, value string, pods *metav1.LabelSelector) *admissionregistra
 	}
 }
 
+// byLabel is a configuration whose pod webhook takes namespaces as the chart has it by default.
+func byLabel() *admissionregistrationv1.MutatingWebhookConfiguration {
+	out := selecting("", "", nil)
+	out.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: readiness.InjectLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{readiness.InjectEnabled}},
+	}}
+	return out
+}
+
 func (w *world) explainer(t *testing.T) *Explainer {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -297,7 +306,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 			[]string{"broken gate: the pod has no readiness gate", "created before the TargetGroupBinding", "rollout restart"},
 		},
 		"5 namespace not labelled": {
-			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.namespace.Labels = nil },
+			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.namespace.Labels = nil; w.hook = byLabel() },
 			[]string{"broken gate: the pod has no readiness gate", "namespace shop does not ask for gates", "kubectl label namespace shop elbv2.k8s.aws/pod-readiness-gate-inject=enabled"},
 		},
 		"5 namespace not selected": {

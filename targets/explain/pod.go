@@ -187,12 +187,15 @@ func (e endpointState) ungatedLink() Link {
 	}
 	service := e.survey.Service
 	switch {
+	case e.isScopeUnknown():
+		return link("gate", Unknown, "the pod has no readiness gate %s; whether namespace %s asks for gates is not known: %s",
+			e.gate(), e.pod.Namespace, e.scopeUnread())
 	case !e.scope.CoversPod(e.pod):
 		return link("gate", OK, "the pod has none, as the webhook's objectSelector leaves it out")
-	case e.namespace != nil && !e.scope.CoversNamespace(e.namespace) && e.scope.IsByLabel():
+	case !e.scope.CoversNamespace(e.namespace) && e.scope.IsByLabel():
 		return broken("namespace %s does not ask for gates", e.pod.Namespace).
 			advise("kubectl label namespace %s %s=%s, and %s", e.pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled, restart)
-	case e.namespace != nil && !e.scope.CoversNamespace(e.namespace):
+	case !e.scope.CoversNamespace(e.namespace):
 		return broken("the webhook's namespaceSelector leaves namespace %s out", e.pod.Namespace).
 			advise("Give the namespace the labels that webhookNamespaceSelectors of targetgate's chart asks for, and %s", restart)
 	case e.pod.CreationTimestamp.Time.Before(e.binding.CreationTimestamp.Time):
@@ -203,4 +206,18 @@ func (e endpointState) ungatedLink() Link {
 		return broken("at its creation targetgate's webhook was away or not asked, or the namespace had no label yet").
 			advise("See that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s", restart)
 	}
+}
+
+// isScopeUnknown reports whether the namespace may ask for gates, for all that could be read.
+func (e endpointState) isScopeUnknown() bool {
+	return e.namespace == nil || e.scopeErr != nil && !e.scope.CoversNamespace(e.namespace)
+}
+
+// scopeUnread says what could not be read of that.
+func (e endpointState) scopeUnread() string {
+	if e.namespace == nil {
+		return "you may not read the namespace"
+	}
+	return fmt.Sprintf("it has no label %s=%s, and which other labels the webhook goes by could not be read: %v",
+		readiness.InjectLabel, readiness.InjectEnabled, e.scopeErr)
 }

@@ -35,6 +35,8 @@ type Survey struct {
 	Endpoints []endpoints.Endpoint
 	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices.
 	Odd map[string]string
+	// NodesUnread says that the nodes of a binding that registers nodes may not be read.
+	NodesUnread bool
 
 	whyUnlisted func(*corev1.Pod) (why string, lasting bool)
 }
@@ -82,6 +84,7 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 		return Survey{}, err
 	}
 	survey := surveyOf(res)
+	survey.NodesUnread = !binding.Spec.IsIP() && len(res.Endpoints)+len(res.Odd) == 0 && slices.Contains(s.reader.unread, "nodes")
 	survey.whyUnlisted = func(pod *corev1.Pod) (string, bool) { return r.WhyUnlisted(binding, res.Service, pod) }
 	return survey, nil
 }
@@ -135,7 +138,6 @@ func (s *Surveyor) isRegistered(ctx context.Context, namespace string) (bool, er
 	err := s.reader.Get(ctx, client.ObjectKey{Name: namespace}, &ns)
 	switch {
 	case apierrors.IsForbidden(err):
-		s.reader.miss("namespaces")
 		s.labelled[namespace] = true
 	case client.IgnoreNotFound(err) != nil:
 		return false, fmt.Errorf("getting namespace %s: %w", namespace, err)

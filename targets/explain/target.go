@@ -4,6 +4,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -213,6 +214,9 @@ func allHealthy(status v1beta1.TargetGroupBindingStatus) bool {
 
 // nodeEndpoints are the links of the nodes of a binding that registers nodes.
 func (s *bindingState) nodeEndpoints() []Endpoint {
+	if s.survey.NodesUnread {
+		return s.unreadNodes()
+	}
 	var out []Endpoint
 	for i := range s.survey.Endpoints {
 		ep := &s.survey.Endpoints[i]
@@ -226,6 +230,24 @@ func (s *bindingState) nodeEndpoints() []Endpoint {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.survey.Odd)) {
 		out = append(out, Endpoint{Kind: "Node", Name: name, Links: []Link{link("node", Broken, "%s", s.survey.Odd[name])}})
+	}
+	return out
+}
+
+// unreadNodes are what AWS has of nodes that may not be read.
+func (s *bindingState) unreadNodes() []Endpoint {
+	var out []Endpoint
+	byID := func(a, b elbv2.Target) int { return cmp.Compare(a.ID, b.ID) }
+	for _, target := range slices.SortedFunc(slices.Values(s.reading.targets()), byID) {
+		if s.reading.health[target].State == elbv2.StateDraining {
+			continue
+		}
+		e := endpointState{bindingState: s, endpoint: &endpoints.Endpoint{Target: target}}
+		registered := e.targetLink()
+		unread := link("node", Unknown, "whether it belongs in the target group is not known: you may not read nodes")
+		out = append(out, Endpoint{
+			Kind: "Node", Name: target.ID, Target: target.String(), Links: []Link{unread, registered, e.healthLink(registered)},
+		})
 	}
 	return out
 }
