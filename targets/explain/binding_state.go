@@ -109,9 +109,10 @@ func (s *bindingState) chain(only *corev1.Pod) Chain {
 	_, theirs := s.registrar().link()
 	switch {
 	case theirs:
-	case !s.binding.Spec.IsIP():
+	case !s.binding.Spec.IsIP() && only == nil:
 		c.Endpoints = s.nodeEndpoints()
 	case only != nil:
+		c.Links = append(c.Links, s.nodesLinks()...)
 		c.Endpoints = []Endpoint{s.podEndpoint(only)}
 	default:
 		for i := range s.pods {

@@ -23,7 +23,7 @@
 // The links of each of its pods or nodes:
 //
 //	pod.go            slice, pod, gate
-//	target.go         target, health; node
+//	target.go         target, health; node, and nodes for one pod behind them
 //	advice.go         what to do about the reasons that AWS gives
 //
 // What comes out:

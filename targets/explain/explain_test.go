@@ -204,9 +204,16 @@ func (w *world) explainer(t *testing.T) *Explainer {
 	return New(e)
 }
 
-// explained is the report about the pod.
+// explained is the report about the pod; about the binding where that registers nodes, which no pod's report names.
 func (w *world) explained(t *testing.T) Report {
 	t.Helper()
+	if w.binding.Spec.TargetType != nil && !w.binding.Spec.IsIP() {
+		report, err := w.explainer(t).Binding(t.Context(), client.ObjectKeyFromObject(w.binding))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
 	report, err := w.explainer(t).Pod(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web-0"})
 	if err != nil {
 		t.Fatal(err)

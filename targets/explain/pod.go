@@ -34,8 +34,11 @@ func (s *bindingState) podEndpoint(pod *corev1.Pod) Endpoint {
 	}
 	switch {
 	case endpoints.IsTerminating(pod):
-		out.Links = []Link{e.leavingLink(), e.leavingTarget()}
-	case !s.abandoned():
+		out.Links = []Link{e.leavingLink()}
+		if s.binding.Spec.IsIP() {
+			out.Links = append(out.Links, e.leavingTarget())
+		}
+	case !s.abandoned() && s.binding.Spec.IsIP():
 		target := e.targetLink()
 		out.Links = []Link{e.podSliceLink(), e.podLink(), target, e.healthLink(target), e.gateLink()}
 	case readiness.Has(pod, s.gate()):

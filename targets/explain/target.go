@@ -234,6 +234,30 @@ func (s *bindingState) nodeEndpoints() []Endpoint {
 	return out
 }
 
+// nodesLinks sum up the nodes for one pod, to which any of them sends: there is none where the links before say that there are none.
+func (s *bindingState) nodesLinks() []Link {
+	if s.binding.Spec.IsIP() {
+		return nil
+	}
+	count := map[State]int{}
+	for _, ep := range s.nodeEndpoints() {
+		if state := worst(ep.Links); state != OK || len(ep.Links) > 1 { // not one that is left out
+			count[state]++
+		}
+	}
+	for _, best := range []State{OK, Unknown, Waiting, Broken} {
+		if count[best] == 0 {
+			continue
+		}
+		l := link("nodes", best, "%d ok, %d unknown, %d waiting, %d broken", count[OK], count[Unknown], count[Waiting], count[Broken])
+		if best != OK {
+			l = l.advise("See each of them: explain tgb %s", s.binding.Name)
+		}
+		return []Link{l}
+	}
+	return nil
+}
+
 // unreadNodes are what AWS has of nodes that may not be read.
 func (s *bindingState) unreadNodes() []Endpoint {
 	var out []Endpoint
