@@ -10,13 +10,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/scope"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -116,29 +114,12 @@ func (s *bindingState) chain(only *corev1.Pod) Chain {
 		c.Endpoints = []Endpoint{s.podEndpoint(only)}
 	default:
 		for i := range s.pods {
-			if s.isBehind(&s.pods[i]) {
+			if s.survey.IsBehind(&s.pods[i], s.gate()) {
 				c.Endpoints = append(c.Endpoints, s.podEndpoint(&s.pods[i]))
 			}
 		}
 	}
 	return concluded(c)
-}
-
-// isBehind reports whether the pod has the binding's gate, is selected by its Service, or is an endpoint all the same.
-func (s *bindingState) isBehind(pod *corev1.Pod) bool {
-	return readiness.Has(pod, s.gate()) || s.survey.Selects(pod) || s.endpointOf(pod.UID) != nil
-}
-
-// endpointOf is the pod's endpoint, nil when it is none. A pod may be there at an old port as well.
-func (s *bindingState) endpointOf(uid types.UID) *endpoints.Endpoint {
-	var best *endpoints.Endpoint
-	for i := range s.survey.Endpoints {
-		ep := &s.survey.Endpoints[i]
-		if ep.Pod != nil && ep.Pod.UID == uid && (best == nil || ep.State == endpoints.Desired) {
-			best = ep
-		}
-	}
-	return best
 }
 
 // selected counts the pods that the Service selects.

@@ -64,7 +64,7 @@ func (e *Explainer) Binding(ctx context.Context, key client.ObjectKey) (Report, 
 	return e.report(ctx, []v1beta1.TargetGroupBinding{binding}, nil)
 }
 
-// Pod explains one pod, with every binding whose gate it has or whose Service selects it.
+// Pod explains one pod, with every binding whose gate it has, whose Service selects it, or whose endpoint it is.
 func (e *Explainer) Pod(ctx context.Context, key client.ObjectKey) (Report, error) {
 	var pod corev1.Pod
 	if err := e.Reader.Get(ctx, key, &pod); err != nil {
@@ -100,16 +100,13 @@ func (e *Explainer) bindings(ctx context.Context, namespace string) ([]v1beta1.T
 	return list.Items, nil
 }
 
-// concerns reports whether the pod has the binding's gate, or is behind it without.
+// concerns reports whether the pod is behind the binding.
 func (e *Explainer) concerns(ctx context.Context, binding *v1beta1.TargetGroupBinding, pod *corev1.Pod) (bool, error) {
-	if readiness.Has(pod, readiness.GateFor(binding.Name)) {
-		return true, nil
-	}
 	survey, err := e.surveyor.Survey(ctx, binding, nil)
 	if err != nil {
 		return false, fmt.Errorf("looking at TargetGroupBinding %s: %w", binding.Name, err)
 	}
-	return survey.Selects(pod), nil
+	return survey.IsBehind(pod, readiness.GateFor(binding.Name)), nil
 }
 
 // report explains the bindings, with one pod or with all of theirs when that is nil.

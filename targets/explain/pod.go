@@ -27,7 +27,7 @@ type endpointState struct {
 
 // podEndpoint are the links of one pod.
 func (s *bindingState) podEndpoint(pod *corev1.Pod) Endpoint {
-	e := endpointState{s, pod, s.endpointOf(pod.UID)}
+	e := endpointState{s, pod, s.survey.EndpointOf(pod.UID)}
 	out := Endpoint{Kind: "Pod", Name: pod.Name}
 	if e.endpoint != nil {
 		out.Target = e.endpoint.Target.String()

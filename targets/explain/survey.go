@@ -12,9 +12,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -48,6 +50,23 @@ func (s Survey) Unlisted(pod *corev1.Pod) (why string, lasting bool) { return s.
 // Selects reports whether the binding's Service selects the pod.
 func (s Survey) Selects(pod *corev1.Pod) bool { return endpoints.Selects(s.Service, pod) }
 
+// EndpointOf is the pod's endpoint, nil when it is none. A pod may be there at an old port as well.
+func (s Survey) EndpointOf(uid types.UID) *endpoints.Endpoint {
+	var best *endpoints.Endpoint
+	for i := range s.Endpoints {
+		ep := &s.Endpoints[i]
+		if ep.Pod != nil && ep.Pod.UID == uid && (best == nil || ep.State == endpoints.Desired) {
+			best = ep
+		}
+	}
+	return best
+}
+
+// IsBehind reports whether the pod has the binding's gate, is selected by its Service, or is an endpoint all the same.
+func (s Survey) IsBehind(pod *corev1.Pod, gate corev1.PodConditionType) bool {
+	return readiness.Has(pod, gate) || s.Selects(pod) || s.EndpointOf(pod.UID) != nil
+}
+
 // Surveyor looks at bindings as the registrar does, with its own code, in the flags' defaults; it changes nothing. All of
 // its surveys are of the moment of the first: what it has read once it does not read again. Not safe for concurrent use.
 type Surveyor struct {
@@ -69,7 +88,8 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 		return Survey{}, err
 	}
 	if why, successor := ownership.Unmanageable(binding, duplicates); why != "" {
-		return Survey{Refused: why, Successor: successor}, nil
+		service, err := s.service(ctx, binding)
+		return Survey{Refused: why, Successor: successor, Service: service}, err
 	}
 	r, err := s.resolver(ctx, binding.Namespace)
 	if err != nil {
@@ -96,6 +116,19 @@ func surveyOf(res endpoints.Resolution) Survey {
 		return cmp.Or(cmp.Compare(a.Target.ID, b.Target.ID), cmp.Compare(a.Target.Port, b.Target.Port))
 	})
 	return out
+}
+
+// service is the Service of a binding that is left alone, for which pods it selects; nil when it does not exist.
+func (s *Surveyor) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*corev1.Service, error) {
+	var service corev1.Service
+	err := s.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name}, &service)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
+	}
+	return &service, nil
 }
 
 // resolver is one for all bindings of a namespace, which has read all pods and EndpointSlices there.

@@ -1,0 +1,44 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"strings"
+	"testing"
+)
+
+// A pod without a gate is behind the binding all the same.
+func TestExplainOfPodFindsItsBinding(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(*world)
+		want  string
+	}{
+		"that is refused": {
+			(*world).addRival, "broken binding: spec.targetGroupARN: TargetGroupBinding other/first has this target group already",
+		},
+		"that is refused, of a Service that is gone": {
+			func(w *world) { w.addRival(); w.service = nil }, "broken binding: no TargetGroupBinding of the namespace names a Service",
+		},
+		"by EndpointSlices of its own": {
+			func(w *world) { w.service.Spec.Selector = nil; w.slice.Endpoints[0].Conditions.Ready = nil }, "",
+		},
+		"by nothing": {
+			func(w *world) { w.service.Spec.Selector, w.slice.Endpoints = nil, nil },
+			"broken binding: no TargetGroupBinding of the namespace names a Service that selects pod \"web-0\"",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.pod.Spec.ReadinessGates = nil
+			tc.spoil(w)
+			report := w.explained(t)
+			if got := causeOf(t, report); !strings.HasPrefix(got, tc.want) {
+				t.Errorf("the cause is\n%s\nwant\n%s", got, tc.want)
+			}
+			if got := report.Chains[0].Binding == "web"; got == strings.Contains(tc.want, "no TargetGroupBinding") {
+				t.Errorf("chain %+v", report.Chains[0])
+			}
+		})
+	}
+}
