@@ -34,7 +34,7 @@ func (s *bindingState) groupLink() Link {
 		return link("target group", Broken, "%s is attached to no load balancer: no health check runs, and no traffic comes", name).
 			advise("Have a listener or a rule of a load balancer forward to it")
 	case s.reading.answered():
-		return link("target group", OK, "%s has %s, by AWS", name, s.reading.healthCount())
+		return link("target group", OK, "%s has %s, by AWS%s", name, s.reading.healthCount(), s.remark())
 	case s.reading != nil:
 		return s.unansweredLink(name)
 	default:
@@ -56,7 +56,7 @@ func (s *bindingState) unansweredLink(name string) Link {
 
 // groupStatusLink is the link by the binding's status alone, in which nothing is wrong with the group as a whole.
 func (s *bindingState) groupStatusLink(name string) Link {
-	ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded)
+	ready := s.status(v1beta1.ConditionReady)
 	if ready.Reason == "" || ready.Reason == v1beta1.ReasonReading {
 		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
 	}
@@ -70,7 +70,7 @@ func (s *bindingState) groupStatusLink(name string) Link {
 		l.State = Waiting
 		l.Seen += fmt.Sprintf(", which counts %d in their first health checks", starting)
 	}
-	l.Seen += remark(ready, degraded)
+	l.Seen += s.remark()
 	return l
 }
 
@@ -94,8 +94,8 @@ func (s *bindingState) untold() (failing, starting int) {
 }
 
 // remark is what the status says beside the counts, empty when nothing is wrong or under way.
-func remark(ready, degraded metav1.Condition) string {
-	switch {
+func (s *bindingState) remark() string {
+	switch ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded); {
 	case degraded.Status == metav1.ConditionTrue:
 		return "; " + degraded.Reason + ": " + degraded.Message
 	case ready.Status != metav1.ConditionTrue:

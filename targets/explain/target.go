@@ -28,7 +28,7 @@ func (e endpointState) targetLink() Link {
 	}
 	if why := e.refusal(); why != "" {
 		return link("target", Broken, "%s is not registered: %s", e.endpoint.Target, why).
-			advise("These are the words of AWS, or the limit of --max-targets-per-target-group; targetgate tries again by itself")
+			advise("Correct what that names; targetgate tries again by itself")
 	}
 	if e.reading.answered() {
 		return e.readTarget()
@@ -103,6 +103,12 @@ func (e endpointState) unregistered() Link {
 	fresh := e.now.Sub(changedAt(e.binding)) < promptness
 	if e.pod == nil || fresh || e.now.Sub(readySince(e.pod)) < promptness {
 		return link("target", Waiting, "%s is not registered yet", e.endpoint.Target)
+	}
+	switch ready := e.status(v1beta1.ConditionReady); {
+	case ready.Status != metav1.ConditionFalse, ready.Reason == v1beta1.ReasonReading, ready.Reason == v1beta1.ReasonReconciling:
+	default:
+		return link("target", Broken, "%s is not registered: %s: %s", e.endpoint.Target, ready.Reason, ready.Message).
+			advise("%s", cmp.Or(groupAdvice[ready.Reason], "That is of the binding's status: correct it; targetgate tries again by itself"))
 	}
 	return link("target", Broken, "%s is not registered, although the pod's containers are ready since %s",
 		e.endpoint.Target, stamp(readySince(e.pod))).
