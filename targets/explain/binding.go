@@ -47,8 +47,7 @@ func (s *bindingState) abandoned() bool {
 func (s *bindingState) bindingLink() Link {
 	switch {
 	case !s.binding.DeletionTimestamp.IsZero():
-		return link("binding", Waiting, "is being deleted since %s: its targets are deregistered, its gates opened. %s",
-			stamp(s.binding.DeletionTimestamp.Time), s.status(v1beta1.ConditionReady).Message)
+		return s.deletedLink()
 	case s.survey.Successor:
 		return link("binding", Waiting, "%s: targetgate hands the group over when the calls for that one are answered", s.survey.Refused)
 	case s.survey.Refused != "":
@@ -62,6 +61,18 @@ func (s *bindingState) bindingLink() Link {
 	default:
 		return s.specLink()
 	}
+}
+
+// deletedLink is of a binding that is being deleted. What keeps its targets in the group needs someone, as it does otherwise; until
+// targetgate has seen the deletion the status is not about that.
+func (s *bindingState) deletedLink() Link {
+	since, ready := stamp(s.binding.DeletionTimestamp.Time), s.status(v1beta1.ConditionReady)
+	if advice := groupAdvice[ready.Reason]; advice != "" && s.behind() == "" {
+		return link("binding", Broken, "is being deleted since %s, and its targets cannot be deregistered: %s: %s",
+			since, ready.Reason, ready.Message).advise("%s", advice)
+	}
+	return link("binding", Waiting, "is being deleted since %s: its targets are to be deregistered, its gates opened. %s",
+		since, ready.Message)
 }
 
 // specLink is what the binding asks for, whoever does it.
