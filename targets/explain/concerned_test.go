@@ -4,6 +4,7 @@
 package explain
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,36 @@ func TestExplainOfPodFindsItsBinding(t *testing.T) {
 			}
 			if got := report.Chains[0].Binding == "web"; got == strings.Contains(tc.want, "no TargetGroupBinding") {
 				t.Errorf("chain %+v", report.Chains[0])
+			}
+		})
+	}
+}
+
+// What no rollout changes is not blamed on the webhook.
+func TestExplainOfPodThatCanGetNoGate(t *testing.T) {
+	long := strings.Repeat("w", 64)
+	for name, tc := range map[string]struct {
+		spoil func(*world)
+		want  string
+	}{
+		"by a Service without a selector": {
+			func(w *world) { w.service.Spec.Selector = nil },
+			"ok the pod has none: pods get gates by the selector of the Service, and none selects this one -> ",
+		},
+		"by a name that is too long": {
+			func(w *world) { w.binding.Name = long },
+			"broken the pod has no readiness gate target-health.elbv2.k8s.aws/" + long + ": the binding's name has more than 63 characters -> " +
+				"Create the binding again with a shorter name, and roll",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.pod.Spec.ReadinessGates, w.slice.Endpoints[0].Conditions.Ready = nil, nil
+			tc.spoil(w)
+			links := w.explained(t).Chains[0].Endpoints[0].Links
+			l := links[len(links)-1]
+			if got := fmt.Sprintf("%s %s -> %s", l.State, l.Seen, l.Advice); l.Name != "gate" || !strings.HasPrefix(got, tc.want) {
+				t.Errorf("link %s\n%s\nwant\n%s", l.Name, got, tc.want)
 			}
 		})
 	}

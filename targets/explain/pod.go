@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // startup is how long containers may take to be ready before that is called broken; a container that fails is at once.
@@ -190,6 +191,11 @@ func (e endpointState) ungatedLink() Link {
 	}
 	service := e.survey.Service
 	switch {
+	case !e.survey.Selects(e.pod):
+		return link("gate", OK, "the pod has none: pods get gates by the selector of the Service, and none selects this one")
+	case len(e.binding.Name) > v1beta1.MaxBindingName:
+		return broken("the binding's name has more than %d characters", v1beta1.MaxBindingName).
+			advise("Create the binding again with a shorter name, and %s", restart)
 	case e.isScopeUnknown():
 		return link("gate", Unknown, "the pod has no readiness gate %s; whether namespace %s asks for gates is not known: %s",
 			e.gate(), e.pod.Namespace, e.scopeUnread())
@@ -203,7 +209,7 @@ func (e endpointState) ungatedLink() Link {
 			advise("Give the namespace the labels that webhookNamespaceSelectors of targetgate's chart asks for, and %s", restart)
 	case e.pod.CreationTimestamp.Time.Before(e.binding.CreationTimestamp.Time):
 		return broken("it was created before the TargetGroupBinding").advise("To give it one, %s", restart)
-	case service != nil && e.pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
+	case e.pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
 		return broken("it was created before Service %q", service.Name).advise("To give it one, %s", restart)
 	default:
 		return broken("at its creation targetgate's webhook was away or not asked, or the namespace had no label yet").
