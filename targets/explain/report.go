@@ -126,13 +126,18 @@ func (c *Chain) first(state State) *Cause {
 	if l := first(c.Links, state); l != nil {
 		return &Cause{Link: *l}
 	}
+	var cause *Cause
 	for _, ep := range c.Endpoints {
-		if l := first(ep.Links, state); l != nil {
-			return &Cause{Endpoint: ep.Kind + " " + ep.Name, Link: *l}
+		l := first(ep.Links, state)
+		if l != nil && (cause == nil || slices.Index(endpointLinks, l.Name) < slices.Index(endpointLinks, cause.Name)) {
+			cause = &Cause{Endpoint: ep.Kind + " " + ep.Name, Link: *l}
 		}
 	}
-	return nil
+	return cause
 }
+
+// endpointLinks are the links of endpoints in the order of the chain: of two endpoints the one is the cause that stops sooner in it.
+var endpointLinks = []string{"slice", "node", "pod", "target", "health", "gate"}
 
 func first(links []Link, state State) *Link {
 	for i := range links {

@@ -99,3 +99,35 @@ Note: \x1b]0;owned\a.
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
+
+// A pod that is healthy, and has no gate, is not named before one that fails.
+func TestCauseIsTheLinkThatComesFirstInTheChain(t *testing.T) {
+	pod := func(name, broken string) Endpoint {
+		ep := Endpoint{Kind: "Pod", Name: name}
+		for _, l := range []string{"slice", "pod", "target", "health", "gate"} {
+			state := OK
+			if l == broken {
+				state = Broken
+			}
+			ep.Links = append(ep.Links, link(l, state, ""))
+		}
+		return ep
+	}
+	for name, tc := range map[string]struct {
+		endpoints []Endpoint
+		want      string
+	}{
+		"gate before health":     {[]Endpoint{pod("web-a", "gate"), pod("web-b", "health")}, "health of Pod web-b"},
+		"of two the first":       {[]Endpoint{pod("web-a", "gate"), pod("web-b", "health"), pod("web-c", "health")}, "health of Pod web-b"},
+		"the first is the one":   {[]Endpoint{pod("web-a", "pod"), pod("web-b", "target")}, "pod of Pod web-a"},
+		"that of the leaving":    {[]Endpoint{{Kind: "Pod", Name: "web-a", Links: []Link{link("target", Broken, "")}}, pod("web-b", "pod")}, "pod of Pod web-b"},
+		"no other one than that": {[]Endpoint{pod("web-a", ""), pod("web-b", "gate")}, "gate of Pod web-b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cause := concluded(Chain{Endpoints: tc.endpoints}).Cause
+			if got := cause.Name + " of " + cause.Endpoint; got != tc.want {
+				t.Errorf("the cause is %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
