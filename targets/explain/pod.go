@@ -5,6 +5,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -116,8 +117,8 @@ func (e endpointState) unreadyLink() Link {
 		state = Broken
 	}
 	what := "containers not ready since " + stamp(since)
-	for _, c := range append(e.pod.Status.InitContainerStatuses, e.pod.Status.ContainerStatuses...) {
-		fault, told := containerFault(c)
+	for _, c := range slices.Concat(e.pod.Status.InitContainerStatuses, e.pod.Status.ContainerStatuses) {
+		fault, told := containerFault(c, e.initialises(c.Name))
 		if told != "" {
 			what += "; " + told
 		}
@@ -132,8 +133,15 @@ func describe(pod *corev1.Pod) string {
 	return fmt.Sprintf("kubectl -n %s describe pod %s", pod.Namespace, pod.Name)
 }
 
+// initialises reports whether that is an init container which has to end before the others start: a sidecar has not.
+func (e endpointState) initialises(name string) bool {
+	return slices.ContainsFunc(e.pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && (c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways)
+	})
+}
+
 // containerFault says of a container that is not ready how it is, and whether it has failed.
-func containerFault(c corev1.ContainerStatus) (fault bool, told string) {
+func containerFault(c corev1.ContainerStatus, initialises bool) (fault bool, told string) {
 	switch {
 	case c.Ready:
 		return false, ""
@@ -144,8 +152,11 @@ func containerFault(c corev1.ContainerStatus) (fault bool, told string) {
 	case c.State.Terminated != nil:
 		failed := c.State.Terminated.ExitCode != 0
 		return failed, fmt.Sprintf("container %q: ended with %d: %s", c.Name, c.State.Terminated.ExitCode, c.State.Terminated.Reason)
+	case initialises:
+		return c.RestartCount > 0, fmt.Sprintf("init container %q: still runs; %d restarts", c.Name, c.RestartCount)
 	default:
-		return c.RestartCount > 0, fmt.Sprintf("container %q: runs, but its readiness probe has not passed; %d restarts", c.Name, c.RestartCount)
+		return c.RestartCount > 0, fmt.Sprintf("container %q: runs, but its startup or readiness probe has not passed; %d restarts",
+			c.Name, c.RestartCount)
 	}
 }
 
