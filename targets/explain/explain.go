@@ -111,7 +111,7 @@ func (e *Explainer) concerns(ctx context.Context, binding *v1beta1.TargetGroupBi
 
 // report explains the bindings, with one pod or with all of theirs when that is nil.
 func (e *Explainer) report(ctx context.Context, bindings []v1beta1.TargetGroupBinding, pod *corev1.Pod) (Report, error) {
-	var out Report
+	out := Report{Chains: []Chain{}} // programs want a list of none
 	for i := range bindings {
 		s, err := e.look(ctx, &bindings[i])
 		if err != nil {

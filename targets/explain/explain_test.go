@@ -5,6 +5,7 @@ package explain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -410,7 +411,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"10 targetgate does not run": {
 			func(w *world) { w.mute(); w.lease.Spec.RenewTime.Time = now.Add(-time.Minute) },
-			[]string{"broken targetgate: does not run: lease targetgate-system/lease has not been renewed since 2026-11-21T11:59:00Z", "kubectl -n targetgate-system get pods"},
+			[]string{"broken targetgate: does not run: lease targetgate-system/lease has not been renewed since 2026-11-21T11:59:00Z, and it is 2026-11-21T12:00:00Z by the clock here", "kubectl -n targetgate-system get pods"},
 		},
 		"10 targetgate has just lost its leader": {
 			func(w *world) {
@@ -699,6 +700,18 @@ func TestExplainOfNamespaceHasAllBindingsAndPods(t *testing.T) {
 	report, err := w.explainer(t).Namespace(t.Context(), "shop")
 	if err != nil || len(report.Chains) != 1 || len(report.Chains[0].Endpoints) != 1 || report.IsBroken() {
 		t.Fatalf("report %+v, error %v; want one binding with one pod, nothing broken", report, err)
+	}
+}
+
+func TestExplainOfNamespaceWithoutBindingsIsAListInJSON(t *testing.T) {
+	w := newWorld()
+	w.binding.Namespace = "other"
+	report, err := w.explainer(t).Namespace(t.Context(), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := json.Marshal(report); err != nil || string(got) != `{"bindings":[]}` {
+		t.Errorf("JSON %s, error %v; want an empty list", got, err)
 	}
 }
 
