@@ -108,6 +108,8 @@ type doing struct {
 	awaits  bool // a wait does not hold, of the whole pass
 	changed bool // something, as opposed to steps that are there for their wait
 	ending  bool // the rest is left to the next pass
+	// exchanged are the security groups whose surplus rules have made room for new ones, before their turn.
+	exchanged []string
 	// uncertain says that what there is may not be what the view says.
 	uncertain bool
 }
@@ -142,7 +144,7 @@ func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 // steps does at most so many of these steps. It reports whether others may follow.
 func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int) bool {
 	for _, step := range d.pass.Plan {
-		if !these(step) || d.isBehind(step) {
+		if !these(step) || d.isBehind(step) || d.isExchanged(step.Change) {
 			continue
 		}
 		if most == 0 || step.Late && d.isToEnd() {
@@ -210,6 +212,9 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 // do makes the change. Of what is adopted the view does not know all.
 func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, error) {
 	made, err := kind.do(d, ctx, change)
+	if c, ok := change.(steps.Authorize); ok && awserr.HasCode(err, "RulesPerSecurityGroupLimitExceeded") {
+		err = d.exchange(ctx, c, err)
+	}
 	d.uncertain = d.uncertain || made.Adopted
 	return made, err
 }

@@ -5,6 +5,8 @@ package apply
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -75,4 +77,46 @@ func (s securityGroups) revoke(ctx context.Context, c steps.Revoke) error {
 func (s securityGroups) delete(ctx context.Context, c steps.DeleteSecurityGroup) error {
 	_, err := s.DeleteSecurityGroup(ctx, &awsec2.DeleteSecurityGroupInput{GroupId: aws.String(c.Group.ID)})
 	return err
+}
+
+// exchange removes from a security group what the plan removes later, and then adds the rules: EC2 has refused them beside the others. It
+// counts a prefix list for all entries that this may have. If there is no room even so, what was removed comes back.
+func (d *doing) exchange(ctx context.Context, c steps.Authorize, full error) error {
+	step, revoke := d.surplus(c.Group.ID)
+	if len(revoke.Rules) == 0 || d.blocked.isLeftOut(revoke, removes) {
+		return full
+	}
+	groups := securityGroups{d.EC2, d.owner(), d.VPC}
+	if err := groups.revoke(ctx, revoke); err != nil {
+		return err
+	}
+	if err := groups.authorize(ctx, c); err != nil {
+		d.uncertain = true
+		return errors.Join(err, groups.authorize(ctx, steps.Authorize(revoke)))
+	}
+	d.exchanged = append(d.exchanged, revoke.Group.ID)
+	d.done(step, revoke, Made{})
+	return nil
+}
+
+// surplus is the step that is yet to remove rules of a security group.
+func (d *doing) surplus(group string) (yet steps.Step, revoke steps.Revoke) {
+	added := false
+	for _, step := range d.pass.Plan {
+		switch c := step.Change.(type) {
+		case steps.Authorize:
+			added = added || c.Group.ID == group
+		case steps.Revoke:
+			if added && c.Group.ID == group {
+				return step, c
+			}
+		}
+	}
+	return yet, revoke
+}
+
+// isExchanged reports whether a change was made before its turn.
+func (d *doing) isExchanged(change steps.Change) bool {
+	c, ok := change.(steps.Revoke)
+	return ok && slices.Contains(d.exchanged, c.Group.ID)
 }

@@ -1,0 +1,94 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
+)
+
+// smallGroup is a security group with room for some rules, as EC2 counts them.
+type smallGroup struct {
+	*fakeAWS
+	room, has int
+}
+
+func (s *smallGroup) Authorize(ctx context.Context, group string, rules []ec2.Permission) error {
+	if s.has+len(rules) > s.room {
+		s.calls = append(s.calls, fmt.Sprint("no room for ", len(rules)))
+		return refusal("RulesPerSecurityGroupLimitExceeded")
+	}
+	s.has += len(rules)
+	return s.fakeAWS.Authorize(ctx, group, rules)
+}
+
+func (s *smallGroup) Revoke(ctx context.Context, group string, rules []ec2.Permission) error {
+	s.has -= len(rules)
+	return s.fakeAWS.Revoke(ctx, group, rules)
+}
+
+// EC2 knows better how many rules a security group has than a plan does: what nobody wants goes first once it says that there is no room.
+func TestRulesThatHaveNoRoomBesideTheFormerOnes(t *testing.T) {
+	group, rules := stack.Ref{ID: "sg-1"}, []stack.Inbound{{From: 443, To: 443, Protocol: "tcp", Source: "pl-1"}}
+	add, remove := steps.Authorize{Group: group, Rules: rules}, steps.Revoke{Group: group, Rules: []stack.Inbound{{From: 80, To: 80, Protocol: "tcp", Source: "pl-1"}}}
+	other := steps.Revoke{Group: stack.Ref{ID: "sg-2"}, Rules: remove.Rules}
+	for name, test := range map[string]struct {
+		room   int
+		plan   []steps.Change
+		calls  []string
+		notes  []string
+		failed int
+	}{
+		"there is room": {2, []steps.Change{add, remove}, []string{"Authorize sg-1", "Revoke sg-1"}, []string{"steps.Authorize", "steps.Revoke"}, 0},
+		"others have to go": {
+			1, []steps.Change{add, other, remove},
+			[]string{"no room for 1", "Revoke sg-1", "Authorize sg-1", "Revoke sg-2"}, []string{"steps.Revoke", "steps.Authorize", "steps.Revoke"}, 0,
+		},
+		"others have gone":       {0, []steps.Change{remove, add}, []string{"Revoke sg-1", "no room for 1"}, []string{"steps.Revoke"}, 1},
+		"those of another group": {1, []steps.Change{add, other}, []string{"no room for 1"}, nil, 1},
+		"they may be needed":     {1, []steps.Change{newGroup("bad"), add, remove}, []string{"CreateTargetGroup bad", "no room for 1"}, nil, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, view := good(), &noted{}
+			f.errs["CreateTargetGroup bad"] = refusal("ValidationError")
+			a := &Applier{Calls: f.clients(), View: view}
+			a.Calls.EC2 = &smallGroup{f, test.room, 1}
+			got := a.Run(t.Context(), Pass{ID: shop, Plan: do(test.plan...)})
+			if diff := cmp.Diff(test.calls, f.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.notes, view.notes); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+			if len(got.Failures) != test.failed || len(got.Done)+len(got.Failures)+len(got.LeftOut) != len(test.plan) || view.forgot > 0 {
+				t.Errorf("result %+v, forgot %d times", got, view.forgot)
+			}
+		})
+	}
+}
+
+// What has no room by itself takes nothing away.
+func TestRulesThatHaveNoRoomAtAll(t *testing.T) {
+	group := stack.Ref{ID: "sg-1"}
+	f, view := good(), &noted{}
+	a := &Applier{Calls: f.clients(), View: view}
+	a.Calls.EC2 = &smallGroup{f, 1, 1}
+	got := a.Run(t.Context(), Pass{ID: shop, Plan: do(
+		steps.Authorize{Group: group, Rules: []stack.Inbound{{From: 443, Source: "pl-1"}, {From: 444, Source: "pl-1"}}},
+		steps.Revoke{Group: group, Rules: []stack.Inbound{{From: 80, Source: "pl-1"}}},
+	)})
+	if diff := cmp.Diff([]string{"no room for 2", "Revoke sg-1", "no room for 2", "Authorize sg-1"}, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if len(got.Failures) != 1 || len(got.LeftOut) != 1 || !IsRefusal(got.Failures[0].Err) || view.forgot != 1 {
+		t.Errorf("result %+v, forgot %d times", got, view.forgot)
+	}
+}
