@@ -559,6 +559,16 @@ func TestCreateOfALoadBalancerThatExists(t *testing.T) {
 	}
 }
 
+// A call may be made twice. The default certificate stays, and was in the list for SNI, too.
+func TestACertificateThatIsTheDefaultOneIsRemovedTwice(t *testing.T) {
+	f := good()
+	f.errs["RemoveListenerCertificates c"] = refusal("OperationNotPermitted")
+	result, _ := run(t, f, do(steps.RemoveCertificate{Listener: stack.Ref{ID: listenerARN}, Certificate: "c"})...)
+	if len(result.Done) != 1 {
+		t.Errorf("result %+v", result)
+	}
+}
+
 func TestTagsNeverTouchTheClustersTag(t *testing.T) {
 	f := good()
 	tags := map[string]string{stack.ClusterTag: "prod", "team": "shop"}

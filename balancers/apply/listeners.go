@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply/input"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -57,6 +58,9 @@ func (l listeners) removeCertificate(ctx context.Context, c steps.RemoveCertific
 	_, err := l.RemoveListenerCertificates(ctx, &elbv2.RemoveListenerCertificatesInput{
 		ListenerArn: aws.String(c.Listener.ID), Certificates: input.Certificates(c.Certificate),
 	})
+	if awserr.HasCode(err, "OperationNotPermitted") { // it is the default one, and not in the list for SNI any more
+		return nil
+	}
 	return err
 }
 

@@ -23,6 +23,8 @@ type listener struct {
 	moved  bool            // its rules are to be moved
 	// meanwhile is what the default action does until target groups that have to wait can do what is final.
 	meanwhile stack.Action
+	// sni is the list for SNI that it is to have, has the one that it has at this point of the plan.
+	sni, has []string
 	arrangement
 }
 
@@ -66,6 +68,7 @@ type listenerSteps struct {
 // that need room last. Requests for which a target group is to take over go where they went.
 func (s *listenerSteps) change() {
 	room, need := s.options.room(s.list)
+	s.options.fitCertificates(s.list)
 	order := slices.SortedStableFunc(slices.Values(s.list), func(a, b *listener) int { return cmp.Compare(a.growth(), b.growth()) })
 	order = slices.DeleteFunc(order, func(l *listener) bool { return l.gone })
 	oneByOne := need > room
@@ -89,6 +92,9 @@ func (s *listenerSteps) change() {
 		}
 	}
 	s.delete()
+	for _, l := range order { // what had no room before
+		s.addCertificates(l, len(l.sni))
+	}
 }
 
 // room is for how many more rules the quota has room, and need how many are to be created.
@@ -105,41 +111,6 @@ func (o Options) room(list []*listener) (room, need int) {
 	return room, need
 }
 
-// moveUp moves the late rules to their places whose target groups can serve by then: those of which last is the last one.
-func (s *listenerSteps) moveUp(last *targetGroup) {
-	for _, l := range s.list {
-		for i, at := range l.places {
-			if at.isLate() && s.routes.groups.last(at.final.Action) == last {
-				s.rules.moveUp(l, i, s.waits(l, at))
-			}
-		}
-	}
-}
-
-// mostWaits is for how many pairs of target groups a late rule waits.
-const mostWaits = 10
-
-// waits are those of a late rule: for each of its target groups to be as healthy as those to which the rules send that it overtakes. When
-// these are many, the first ones stand for all.
-func (s *listenerSteps) waits(l *listener, at *place) []steps.Wait {
-	var list []steps.Wait
-	for _, rule := range at.overtakes {
-		action := rule.Action
-		if i := slices.IndexFunc(l.places, func(p *place) bool { return p.seen == rule }); i >= 0 {
-			action = l.rules[i].now.Action
-		}
-		for _, instead := range actions.Receivers(action) {
-			for _, healthy := range actions.Receivers(at.final.Action) {
-				wait := steps.Wait{Healthy: healthy, Instead: s.seenRef(instead)}
-				if len(list) < mostWaits && healthy != wait.Instead && !slices.Contains(list, wait) {
-					list = append(list, wait)
-				}
-			}
-		}
-	}
-	return list
-}
-
 // delete returns how many rules are deleted with them. One to which a load balancer in front sends stays until that does no more.
 func (s *listenerSteps) delete() int {
 	n := 0
@@ -147,7 +118,7 @@ func (s *listenerSteps) delete() int {
 		if l.gone && l.seen != nil && !s.isTarget(l.seen.Port) {
 			s.do("no member listens on port "+strconv.Itoa(int(l.seen.Port)), steps.DeleteListener{Listener: l.ref()})
 			n += len(l.seen.Rules)
-			l.seen = nil
+			l.seen, l.has = nil, nil
 		}
 	}
 	return n
@@ -162,7 +133,7 @@ func (s *listenerSteps) extend(l *listener) {
 		if l.becomes("HTTPS") { // before it has rules that only HTTPS may have
 			s.modify(l)
 		}
-		s.addCertificates(l)
+		s.addCertificates(l, s.certificateRoom())
 		s.rules.add(l)
 	}
 	l.rules = l.routes()
@@ -185,6 +156,7 @@ func (s *listenerSteps) finish(l *listener) {
 	s.rules.delete(l)
 	if l.becomes("HTTP") {
 		s.modify(l)
+		l.has = nil
 	}
 	if differ := differing(l.wanted.Attributes, l.wanted.Presets, l.seen.Attributes); len(differ) > 0 {
 		s.do("attributes differ", steps.SetListenerAttributes{Listener: l.ref(), Attributes: differ})
@@ -196,7 +168,7 @@ func (s *listenerSteps) create(l *listener) {
 	created := l.wanted
 	created.Default = l.route.now.Action
 	s.do(why, steps.CreateListener{LoadBalancer: s.to(), Listener: created})
-	s.addCertificates(l)
+	s.addCertificates(l, s.certificateRoom())
 	if len(created.Attributes) > 0 {
 		s.do(why, steps.SetListenerAttributes{Listener: l.ref(), Attributes: created.Attributes})
 	}
@@ -232,26 +204,61 @@ func first(list []string) string {
 	return list[0]
 }
 
-// addCertificates adds those for SNI: all, the default one too, as the load balancer does not choose it by the client's kinds of keys
-// otherwise.
-func (s *listenerSteps) addCertificates(l *listener) {
-	if l.wanted.Protocol != "HTTPS" {
-		return
+// fitCertificates says which certificates listeners are to have for SNI: all, and the default one too as far as the quota has room, as the
+// load balancer does not choose it by the client's kinds of keys otherwise.
+func (o Options) fitCertificates(list []*listener) {
+	room := o.Certificates
+	for _, l := range list {
+		if l.seen != nil {
+			l.has = slices.Clone(l.seen.SNI())
+		}
+		if !l.gone && l.wanted.Protocol == "HTTPS" {
+			l.sni = l.wanted.Additional()
+			room -= len(l.sni)
+		}
 	}
-	for _, certificate := range l.wanted.Certificates {
-		if l.seen == nil || !slices.Contains(l.seen.SNI(), certificate) {
-			s.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
+	for _, l := range list {
+		if !l.gone && l.wanted.Protocol == "HTTPS" && len(l.wanted.Certificates) > 0 && room > 0 {
+			l.sni = append(l.sni, l.wanted.Certificates[0])
+			room--
 		}
 	}
 }
 
+// certificateRoom is for how many more certificates the quota has room at this point of the plan.
+func (s *listenerSteps) certificateRoom() int {
+	room := s.options.Certificates
+	for _, l := range s.list {
+		room -= len(l.has)
+	}
+	return room
+}
+
+// addCertificates adds the first of those that are missing, as far as there is room.
+func (s *listenerSteps) addCertificates(l *listener, room int) {
+	for _, certificate := range l.sni {
+		if room > 0 && !slices.Contains(l.has, certificate) {
+			s.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
+			l.has = append(l.has, certificate)
+			room--
+		}
+	}
+}
+
+// removeCertificates removes the others. Each of them makes room for one that had none.
 func (s *listenerSteps) removeCertificates(l *listener) {
 	if l.wanted.Protocol != "HTTPS" || l.seen.Protocol != "HTTPS" {
 		return
 	}
-	for _, certificate := range l.seen.SNI() {
-		if !slices.Contains(l.wanted.Certificates, certificate) {
-			s.do("no member wants it", steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
+	for _, certificate := range slices.Clone(l.has) {
+		if !slices.Contains(l.sni, certificate) {
+			why := "no member wants it"
+			if slices.Contains(l.wanted.Certificates, certificate) { // it is the default one
+				why = "the quota has no room for it"
+			}
+			s.do(why, steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
+			l.has = slices.DeleteFunc(l.has, func(other string) bool { return other == certificate })
+			s.addCertificates(l, s.certificateRoom())
 		}
 	}
 }

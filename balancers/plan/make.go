@@ -4,6 +4,8 @@
 package plan
 
 import (
+	"cmp"
+
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -12,6 +14,9 @@ import (
 type Options struct {
 	// Rules is the quota: how many rules a load balancer may have over all its listeners, those of default actions not counted. 0 is 100.
 	Rules int
+	// Certificates is the quota: how many certificates a load balancer may have over all its listeners, the default ones not counted but where
+	// they are in the list for SNI, too. 0 is 25.
+	Certificates int
 	// KeepTag says which keys of tags are not ours to remove, besides AWS's own and the incumbent's former ones; nil for none.
 	KeepTag func(key string) bool
 }
@@ -34,9 +39,7 @@ type Overflow struct {
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
 func Make(wanted, seen stack.Stack, options Options) (steps.Plan, []Overflow) {
-	if options.Rules == 0 {
-		options.Rules = 100
-	}
+	options.Rules, options.Certificates = cmp.Or(options.Rules, 100), cmp.Or(options.Certificates, 25)
 	v, d := look(wanted, seen, options), &draft{deleted: map[string]bool{}}
 	switch {
 	case len(wanted.LoadBalancers) > 0:

@@ -121,6 +121,41 @@ func (p *planner) takeOver() {
 	}
 }
 
+// moveUp moves the late rules to their places whose target groups can serve by then: those of which last is the last one.
+func (s *listenerSteps) moveUp(last *targetGroup) {
+	for _, l := range s.list {
+		for i, at := range l.places {
+			if at.isLate() && s.routes.groups.last(at.final.Action) == last {
+				s.rules.moveUp(l, i, s.waits(l, at))
+			}
+		}
+	}
+}
+
+// mostWaits is for how many pairs of target groups a late rule waits.
+const mostWaits = 10
+
+// waits are those of a late rule: for each of its target groups to be as healthy as those to which the rules send that it overtakes. When
+// these are many, the first ones stand for all.
+func (s *listenerSteps) waits(l *listener, at *place) []steps.Wait {
+	var list []steps.Wait
+	for _, rule := range at.overtakes {
+		action := rule.Action
+		if i := slices.IndexFunc(l.places, func(p *place) bool { return p.seen == rule }); i >= 0 {
+			action = l.rules[i].now.Action
+		}
+		for _, instead := range actions.Receivers(action) {
+			for _, healthy := range actions.Receivers(at.final.Action) {
+				wait := steps.Wait{Healthy: healthy, Instead: s.seenRef(instead)}
+				if len(list) < mostWaits && healthy != wait.Instead && !slices.Contains(list, wait) {
+					list = append(list, wait)
+				}
+			}
+		}
+	}
+	return list
+}
+
 // replaceLoadBalancer deletes former load balancers once what serves on the new one is as healthy, and clients do not come to them any
 // more. While one of them is protected, what it needs stays.
 func (p *planner) replaceLoadBalancer() {

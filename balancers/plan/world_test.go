@@ -18,11 +18,13 @@ type world struct {
 	stack.Stack
 	inFront string // ARN of the Network Load Balancer that clients come to
 	limit   int
-	next    int
-	made    map[string]string // ID by kind and part, of those that the present plan has made
-	healthy map[string]bool   // target groups, by ARN
-	client  string            // ARN of the load balancer that clients come to
-	lenient bool              // target groups answer though they are not healthy
+	// certificates is how many a load balancer may have, the default ones not counted; 0 for any number.
+	certificates int
+	next         int
+	made         map[string]string // ID by kind and part, of those that the present plan has made
+	healthy      map[string]bool   // target groups, by ARN
+	client       string            // ARN of the load balancer that clients come to
+	lenient      bool              // target groups answer though they are not healthy
 	// protected load balancers are not deleted; refusals are how often that was asked for.
 	protected bool
 	refusals  int
@@ -226,9 +228,13 @@ func (w *world) do(change steps.Change) error {
 		}
 	}
 	for _, b := range w.LoadBalancers {
-		n := 0
+		n, certificates := 0, 0
 		for _, l := range b.Listeners {
 			n += len(l.Rules)
+			certificates += len(l.SNI())
+		}
+		if w.certificates > 0 && certificates > w.certificates {
+			return fmt.Errorf("%T: %d certificates", change, certificates)
 		}
 		if n > w.limit {
 			return fmt.Errorf("%T: %d rules", change, n)
@@ -511,7 +517,8 @@ func (w *world) applyListener(change steps.Change) error {
 		_, l := w.listener(c.Listener)
 		if i := slices.Index(l.SNI(), c.Certificate); i >= 0 {
 			l.Certificates = slices.Delete(slices.Clone(l.Certificates), i+1, i+2)
-		} else if first(l.Certificates) == c.Certificate {
+			w.made["removed "+l.ARN+c.Certificate] = "by this plan"
+		} else if first(l.Certificates) == c.Certificate && w.made["removed "+l.ARN+c.Certificate] == "" {
 			return fmt.Errorf("the default certificate")
 		}
 	case steps.DeleteListener:

@@ -35,7 +35,8 @@ type Listener struct {
 // SNI is the list for SNI of a listener that is seen.
 func (l *Listener) SNI() []string { return l.Certificates[min(1, len(l.Certificates)):] }
 
-// Additional are the certificates of a listener without the default one, as AWS's quota counts them.
+// Additional are the certificates of a listener without the default one, as AWS's quota counts them. Whether that counts the default one,
+// too, where it is in the list for SNI, AWS does not say.
 func (l *Listener) Additional() []string {
 	return slices.DeleteFunc(slices.Clone(l.SNI()), func(arn string) bool { return arn == l.Certificates[0] })
 }

@@ -255,7 +255,8 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 
 func (o *provisionOptions) planOptions() plan.Options {
 	return plan.Options{
-		Rules: o.Ingress.Limits.Rules, KeepTag: func(key string) bool { return slices.Contains(o.Ingress.ExternalTags, key) },
+		Rules: o.Ingress.Limits.Rules, Certificates: o.Ingress.Limits.Certificates,
+		KeepTag: func(key string) bool { return slices.Contains(o.Ingress.ExternalTags, key) },
 	}
 }
 

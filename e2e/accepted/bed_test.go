@@ -55,6 +55,7 @@ type cloud struct {
 	classicACL string
 	trustStore string
 	group      string // a security group
+	options    plan.Options
 }
 
 // inProcess sends requests without a socket.
@@ -74,7 +75,11 @@ const (
 
 func newCloud(t testing.TB) *cloud {
 	t.Helper()
-	quotas := state.DefaultQuotas()
+	return newCloudOf(t, state.DefaultQuotas())
+}
+
+func newCloudOf(t testing.TB, quotas state.Quotas) *cloud {
+	t.Helper()
 	quotas.WildcardsPerRule = 6 // the user guide says 5, its page of quotas 6: no fault before it is sure
 	c := &cloud{aws: emulated.New(emulated.Options{
 		EC2: ec2.Options{Lag: &region.Range{}}, ELB: state.Options{Delays: &state.Delays{}, Quotas: &quotas},
@@ -165,7 +170,7 @@ func (c *cloud) apply(t testing.TB, wanted stack.Stack) (refusals []refusal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, overflow := plan.Make(wanted, seen, plan.Options{})
+	planned, overflow := plan.Make(wanted, seen, c.options)
 	if len(overflow) > 0 {
 		t.Errorf("the load balancer has no room for %v", overflow)
 	}
@@ -187,7 +192,7 @@ func (c *cloud) again(t testing.TB, in input.Input) (stack.Stack, steps.Plan) {
 	t.Helper()
 	in.Seen = c.seen(t, in)
 	wanted, _ := ingress.Build(in)
-	planned, _ := plan.Make(wanted, in.Seen, plan.Options{})
+	planned, _ := plan.Make(wanted, in.Seen, c.options)
 	return wanted, planned
 }
 

@@ -6,12 +6,14 @@
 package accepted
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/e2e/emulator/ec2"
+	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
 // begin applies what a group says.
@@ -35,4 +37,39 @@ func TestAPrefixListMovesToAnotherPort(t *testing.T) {
 	c.begin(t, in)
 	m.ingress.Annotations[annotation.Prefix+"listen-ports"] = `[{"HTTPS":443}]`
 	c.converge(t, in)
+}
+
+// Certificates are exchanged when AWS has no room for one more, and as many are taken as AWS counts: the default one is left out of the
+// list for SNI then.
+func TestCertificatesAreExchangedAtTheQuota(t *testing.T) {
+	quotas := state.DefaultQuotas()
+	quotas.CertificatesPerBalancer = 2
+	c, m := newCloudOf(t, quotas), newMember("web")
+	c.options.Certificates = 2
+	arn := func(name string) string {
+		arn := strings.Replace(certificate, "/one", "/"+name, 1)
+		c.aws.ELB.PutCertificate(arn)
+		return arn
+	}
+	set := func(names ...string) {
+		for i, name := range names {
+			names[i] = arn(name)
+		}
+		m.ingress.Annotations[annotation.Prefix+"certificate-arn"] = strings.Join(names, ",")
+	}
+	in := inputOf(c, []*member{m})
+	in.Options.Limits.Certificates = 2
+	set("one", "two")
+	c.begin(t, in)
+	for _, names := range [][]string{{"one", "three"}, {"one", "three", "four"}, {"one", "four", "five"}, {"five", "one", "six"}, {"seven"}} {
+		set(names...)
+		c.converge(t, in)
+		wanted, seen := 0, c.seen(t, in)
+		for _, listener := range seen.LoadBalancers[0].Listeners {
+			wanted += len(listener.Additional())
+		}
+		if wanted != len(names)-1 {
+			t.Errorf("of %v, the listener has %d besides the default one", names, wanted)
+		}
+	}
 }
