@@ -17,6 +17,8 @@ type Options struct {
 	// Certificates is the quota: how many certificates a load balancer may have over all its listeners, the default ones not counted but where
 	// they are in the list for SNI, too. 0 is 25.
 	Certificates int
+	// TargetGroups is the quota: how many target groups the listeners and rules of a load balancer may name. 0 is 100.
+	TargetGroups int
 	// KeepTag says which keys of tags are not ours to remove, besides AWS's own and the incumbent's former ones; nil for none.
 	KeepTag func(key string) bool
 }
@@ -40,6 +42,7 @@ type Overflow struct {
 // than the one that has its target groups, and the scheme of that one.
 func Make(wanted, seen stack.Stack, options Options) (steps.Plan, []Overflow) {
 	options.Rules, options.Certificates = cmp.Or(options.Rules, 100), cmp.Or(options.Certificates, 25)
+	options.TargetGroups = cmp.Or(options.TargetGroups, 100)
 	v, d := look(wanted, seen, options), &draft{deleted: map[string]bool{}}
 	switch {
 	case len(wanted.LoadBalancers) > 0:
@@ -114,7 +117,7 @@ func newPlanner(v *view, d *draft) *planner {
 	p := &planner{
 		view: v, draft: d, groups: m.groups, left: map[string]bool{},
 		securityGroups: securityGroupSteps{v, d}, loadBalancer: loadBalancerSteps{v, d}, targetGroups: targetGroupSteps{v, d, m.groups},
-		bindings: bindingSteps{v, d, m.groups}, routes: &routes{draft: d, groups: m.groups},
+		bindings: bindingSteps{v, d, m.groups}, routes: &routes{draft: d, groups: m.groups, listeners: list, most: v.options.TargetGroups},
 	}
 	p.listeners = &listenerSteps{view: v, draft: d, list: list, routes: p.routes, rules: ruleSteps{d, v.wanted.ID.Kind}}
 	return p

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 func beginRoutes(m *matcher, list []*listener) {
 	room, need := m.options.room(list)
 	interim{m, list, need > room}.find()
+	m.noteUnnamed(list)
 	for _, l := range list {
 		now := m.groups.action(l.wanted.Default, stack.Action{}, l.meanwhile)
 		if l.seen != nil {
@@ -25,6 +27,26 @@ func beginRoutes(m *matcher, list []*listener) {
 			at.now = at.final
 			at.now.Action = m.groups.action(at.final.Action, stack.Action{}, at.meanwhile)
 		}
+	}
+}
+
+// noteUnnamed notes the target groups for which the quota has no room beside what is seen.
+func (m *matcher) noteUnnamed(list []*listener) {
+	named := actions.Named{}
+	for _, l := range list {
+		if l.seen != nil {
+			named.AddAll(l.seen)
+		}
+	}
+	all := maps.Clone(named)
+	for _, l := range list {
+		all.AddAll(&l.wanted)
+		for _, at := range l.places {
+			all.Add(at.final.Action)
+		}
+	}
+	for _, g := range m.groups {
+		g.unnamed = len(all) > m.options.TargetGroups && !named[actions.ID(g.ref())]
 	}
 }
 

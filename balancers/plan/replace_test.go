@@ -5,6 +5,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -88,4 +89,47 @@ func (w *world) hasAllOf(before *world) error {
 		}
 	}
 	return nil
+}
+
+// A target group that takes over has to be named beside the one that serves. Where the quota has no room for both, it takes over at once;
+// where it has room for one more, they take over one after the other.
+func TestTargetGroupsAreReplacedWithinTheQuota(t *testing.T) {
+	stackOf := func(kind string, services ...int) genStack {
+		m := genMember{Name: "ns/m", Type: kind}
+		for i, service := range services {
+			m.Rules = append(m.Rules, genRule{Port: 80, Path: fmt.Sprint("/", i), To: []genTarget{{service, 1}}})
+		}
+		return genStack{Members: []genMember{m}}
+	}
+	from := stackOf("ip", 0, 1)
+	for name, test := range map[string]struct {
+		to    genStack
+		quota int
+		waits int
+	}{
+		"room for both":                  {stackOf("instance", 0, 1), 4, 2},
+		"room for one":                   {stackOf("instance", 0, 1), 3, 2},
+		"room for none":                  {stackOf("instance", 0, 1), 2, 0},
+		"another Service":                {stackOf("ip", 0, 2), 3, 1},
+		"another Service, room for none": {stackOf("ip", 0, 2), 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, options := newWorld(), Options{TargetGroups: test.quota}
+			w.groups = test.quota
+			w.settle(t, from)
+			planned, _ := Make(test.to.want(), w.seen(), options)
+			waits := 0
+			for _, step := range planned {
+				if step.Wait != nil && step.Wait.Healthy != (stack.Ref{}) {
+					waits++
+				}
+			}
+			if err := w.run(planned, nothing); err != nil || waits != test.waits {
+				t.Fatalf("%v: waits for %d, want %d:\n%s", err, waits, test.waits, lines(planned))
+			}
+			if again, _ := Make(test.to.want(), w.seen(), options); slices.ContainsFunc(again, func(s steps.Step) bool { return !s.Late }) {
+				t.Errorf("then %q", texts(again))
+			}
+		})
+	}
 }

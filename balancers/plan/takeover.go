@@ -22,8 +22,10 @@ type route struct {
 // routes are those of all listeners that stay, and the steps by which they come to do what is final.
 type routes struct {
 	*draft
-	groups targetGroups
-	list   []*route
+	groups    targetGroups
+	list      []*route
+	listeners []*listener
+	most      int // how many target groups the quota allows to be named
 }
 
 // swap has routes do what they may do now. The first change waits for wait, if it is not nil. It is false when there is nothing to change.
@@ -63,12 +65,32 @@ func (s *routes) attachAll() {
 	}
 }
 
-// attach names a target group in a route that is to send to it. It is false when no route has room for it.
+// room is for how many more target groups the quota has room at this point of the plan.
+func (s *routes) room() int {
+	named := actions.Named{}
+	for _, r := range s.list {
+		named.Add(r.now.Action)
+	}
+	for _, l := range s.listeners {
+		for _, rule := range l.surplus {
+			named.Add(rule.Action)
+		}
+		if l.gone && l.seen != nil {
+			named.AddAll(l.seen)
+		}
+	}
+	return s.most - len(named)
+}
+
+// attach names a target group in a route that is to send to it. It is false when no route has room for it, or the quota has none.
 func (s *routes) attach(g *targetGroup) bool {
 	if slices.ContainsFunc(s.list, func(r *route) bool {
 		return actions.Names(r.now.Action, g.ref()) && actions.Names(r.final.Action, g.ref())
 	}) {
 		return true
+	}
+	if !s.names(g.ref()) && s.room() <= 0 {
+		return false
 	}
 	for _, r := range s.list {
 		if now := r.now.Action.Forward; now != nil && actions.Names(r.final.Action, g.ref()) && len(now.Groups) < actions.Most {
@@ -84,6 +106,7 @@ func (s *routes) attach(g *targetGroup) bool {
 // takeOver has a target group take over from what serves in its place. It waits until it is healthy, if it is known to the load balancer.
 func (s *routes) takeOver(g *targetGroup) {
 	wait := steps.Wait{Healthy: g.ref(), Instead: g.instead()}
+	g.known = g.known || s.attach(g) // those before it may have made room
 	g.serve()
 	switch {
 	case !g.known:

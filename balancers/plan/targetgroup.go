@@ -25,6 +25,8 @@ type targetGroup struct {
 	meanwhile stack.Ref
 	// atOnce says that it gets requests without a wait that something else answers, or may answer. Bound says that its binding is created.
 	atOnce, bound bool
+	// unnamed says that the quota has no room for it beside what is seen: it is not named before it serves, or others have made room.
+	unnamed bool
 	// known says that the load balancer knows it before it serves, and checks its health.
 	known bool
 	// elsewhere does what before does on another load balancer, which this one's replaces.
@@ -101,7 +103,7 @@ func (t targetGroups) action(final, now, meanwhile stack.Action) stack.Action {
 		if now.Forward != nil && actions.SendingKey(now) == actions.SendingKey(meanwhile) {
 			meanwhile = now
 		}
-		action := actions.Waiting(meanwhile, coming)
+		action := actions.Waiting(meanwhile, t.named(coming))
 		if final.Auth != nil { // nobody waits for that
 			action.Auth = final.Auth
 		}
@@ -141,6 +143,13 @@ func (t targetGroups) coming(final stack.Action) []stack.Ref {
 		}
 	}
 	return list
+}
+
+// named are those that the quota has room for.
+func (t targetGroups) named(refs []stack.Ref) []stack.Ref {
+	return slices.DeleteFunc(refs, func(ref stack.Ref) bool {
+		return slices.ContainsFunc(t, func(g *targetGroup) bool { return g.unnamed && g.ref() == ref })
+	})
 }
 
 // targetGroupSteps are the steps to target groups.

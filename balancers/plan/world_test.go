@@ -20,11 +20,13 @@ type world struct {
 	limit   int
 	// certificates is how many a load balancer may have, the default ones not counted; 0 for any number.
 	certificates int
-	next         int
-	made         map[string]string // ID by kind and part, of those that the present plan has made
-	healthy      map[string]bool   // target groups, by ARN
-	client       string            // ARN of the load balancer that clients come to
-	lenient      bool              // target groups answer though they are not healthy
+	// groups is how many target groups a load balancer may name; 0 for any number.
+	groups  int
+	next    int
+	made    map[string]string // ID by kind and part, of those that the present plan has made
+	healthy map[string]bool   // target groups, by ARN
+	client  string            // ARN of the load balancer that clients come to
+	lenient bool              // target groups answer though they are not healthy
 	// protected load balancers are not deleted; refusals are how often that was asked for.
 	protected bool
 	refusals  int
@@ -232,6 +234,13 @@ func (w *world) do(change steps.Change) error {
 		for _, l := range b.Listeners {
 			n += len(l.Rules)
 			certificates += len(l.SNI())
+		}
+		named := actions.Named{}
+		for _, l := range b.Listeners {
+			named.AddAll(&l)
+		}
+		if w.groups > 0 && len(named) > w.groups {
+			return fmt.Errorf("%T: %d target groups", change, len(named))
 		}
 		if w.certificates > 0 && certificates > w.certificates {
 			return fmt.Errorf("%T: %d certificates", change, certificates)

@@ -255,7 +255,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 
 func (o *provisionOptions) planOptions() plan.Options {
 	return plan.Options{
-		Rules: o.Ingress.Limits.Rules, Certificates: o.Ingress.Limits.Certificates,
+		Rules: o.Ingress.Limits.Rules, Certificates: o.Ingress.Limits.Certificates, TargetGroups: o.Ingress.Limits.TargetGroups,
 		KeepTag: func(key string) bool { return slices.Contains(o.Ingress.ExternalTags, key) },
 	}
 }

@@ -6,9 +6,13 @@
 package accepted
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -71,5 +75,33 @@ func TestCertificatesAreExchangedAtTheQuota(t *testing.T) {
 		if wanted != len(names)-1 {
 			t.Errorf("of %v, the listener has %d besides the default one", names, wanted)
 		}
+	}
+}
+
+// Target groups that take over are named beside those that serve, one after the other if AWS has room for one more only.
+func TestTargetGroupsAreReplacedAtTheQuota(t *testing.T) {
+	for _, quota := range []int{3, 4} {
+		t.Run(fmt.Sprint("quota ", quota), func(t *testing.T) {
+			quotas := state.DefaultQuotas()
+			quotas.GroupsPerALB = quota
+			c, m := newCloudOf(t, quotas), newMember("web")
+			c.options.TargetGroups = quota
+			paths := &m.ingress.Spec.Rules[0].HTTP.Paths
+			path := (*paths)[0]
+			path.Path, path.Backend.Service = "/other", &networkingv1.IngressServiceBackend{Name: "other", Port: path.Backend.Service.Port}
+			*paths = append(*paths, path)
+			in := inputOf(c, []*member{m})
+			c.begin(t, in)
+			m.ingress.Annotations[annotation.Prefix+"target-type"] = "instance"
+			for range 3 { // former target groups are kept for some seconds
+				wanted, steps := c.again(t, in)
+				if result := c.applier.Run(t.Context(), apply.Pass{ID: wanted.ID, Plan: steps}); len(result.Failures)+len(result.Waits) > 0 {
+					t.Fatalf("AWS refuses %v, waits for %v", result.Failures, result.Waits)
+				}
+			}
+			if _, left := c.again(t, in); len(left) > 0 {
+				t.Errorf("something is left to do: %v", left)
+			}
+		})
 	}
 }

@@ -87,3 +87,23 @@ func Add(forward *stack.Forward, more stack.Weighted) {
 	}
 	forward.Groups = append(forward.Groups, more)
 }
+
+// Named are target groups that are named, by their IDs.
+type Named map[string]bool
+
+// Add adds those of an action.
+func (n Named) Add(action stack.Action) {
+	if action.Forward != nil {
+		for _, w := range action.Forward.Groups {
+			n[ID(w.Group)] = true
+		}
+	}
+}
+
+// AddAll adds those of a listener.
+func (n Named) AddAll(l *stack.Listener) {
+	n.Add(l.Default)
+	for _, rule := range l.Rules {
+		n.Add(rule.Action)
+	}
+}
