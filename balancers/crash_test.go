@@ -95,7 +95,8 @@ func (a *world) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 
 func (a *world) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (a *world) Forget(stack.ID) {}
+func (a *world) Forget(stack.ID)    {}
+func (a *world) Exists(string) bool { return false }
 
 func (a *world) Note(_ stack.ID, change steps.Change, made apply.Made) {
 	switch c := change.(type) {

@@ -140,6 +140,14 @@ func (v *View) isWaiting(seen stack.Stack, looked time.Time) bool {
 	})
 }
 
+// Exists reports whether a load balancer or target group, of whatever owner, was there at the last sweep or was made since.
+func (v *View) Exists(arn string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, known := v.tags[arn]
+	return known
+}
+
 // Forget has this stack alone be read again, as it is no longer certain what there is of it.
 func (v *View) Forget(id stack.ID) {
 	v.mu.Lock()

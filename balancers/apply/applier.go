@@ -34,6 +34,8 @@ type Applier struct {
 type View interface {
 	// Note takes in a change that was made, with the IDs of all its references, and what it has made.
 	Note(id stack.ID, change steps.Change, made Made)
+	// Exists reports whether a load balancer or target group of whatever owner is known to be there.
+	Exists(arn string) bool
 	// Forget has the stack read again, as it is no longer certain what there is.
 	Forget(id stack.ID)
 }
@@ -279,7 +281,7 @@ func (d *doing) again(pause time.Duration) {
 func (d *doing) nothing(context.Context, steps.Nothing) error { return nil }
 
 // owner is the stack that the pass is over.
-func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind} }
+func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View} }
 
 // resource is the value of the resource tag: that of a stack's part, or of what all stacks of the cluster share.
 func (d *doing) resource(tags map[string]string) string {

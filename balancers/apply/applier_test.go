@@ -51,6 +51,9 @@ func (n *noted) Note(_ stack.ID, change steps.Change, made Made) {
 	n.notes = append(n.notes, strings.TrimSpace(fmt.Sprintf("%T %s", change, made.ID)))
 }
 func (n *noted) Forget(stack.ID) { n.forgot++ }
+func (n *noted) Exists(arn string) bool {
+	return strings.HasPrefix(arn, "known-")
+}
 
 func run(t *testing.T, f *fakeAWS, planned ...steps.Step) (Result, *noted) {
 	t.Helper()
@@ -507,6 +510,54 @@ func TestCreateOfWhatExists(t *testing.T) {
 			}
 			if !tc.ours && (len(result.Failures) != 1 || !strings.Contains(result.Failures[0].Err.Error(), "does not have this stack's tags")) {
 				t.Errorf("result %+v, want it refused", result)
+			}
+		})
+	}
+}
+
+// AWS answers the same when it is asked again for what is there with these settings, and when that is another's.
+func TestCreateOfWhatExistsWithTheSameSettings(t *testing.T) {
+	ours := stack.Tags("prod", stack.Ingresses, "shop", "part")
+	for name, tc := range map[string]struct {
+		arn    string
+		group  types.TargetGroup
+		state  types.LoadBalancerStateEnum
+		tags   map[string]string
+		asked  bool
+		failed bool
+	}{
+		"new":                      {arn: "new-1", state: types.LoadBalancerStateEnumProvisioning},
+		"ours":                     {arn: "known-1", state: types.LoadBalancerStateEnumActive, tags: ours, asked: true},
+		"another's":                {arn: "known-1", state: types.LoadBalancerStateEnumProvisioning, tags: map[string]string{"a": "b"}, asked: true, failed: true},
+		"made by hand a while ago": {arn: "new-1", group: types.TargetGroup{LoadBalancerArns: []string{"lb"}}, state: types.LoadBalancerStateEnumActive, asked: true, failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, description := good(), types.TagDescription{}
+			for key, value := range tc.tags {
+				description.Tags = append(description.Tags, types.Tag{Key: &key, Value: &value})
+			}
+			tc.group.TargetGroupArn = &tc.arn
+			f.answers["CreateTargetGroup k8s-a"] = &elbv2.CreateTargetGroupOutput{TargetGroups: []types.TargetGroup{tc.group}}
+			f.answers["CreateLoadBalancer k8s-a"] = &elbv2.CreateLoadBalancerOutput{LoadBalancers: []types.LoadBalancer{{
+				LoadBalancerArn: &tc.arn, DNSName: aws.String("dns"), State: &types.LoadBalancerState{Code: tc.state},
+			}}}
+			f.answers["DescribeTags "+tc.arn] = &elbv2.DescribeTagsOutput{TagDescriptions: []types.TagDescription{description}}
+			for call, change := range map[string]steps.Change{
+				"CreateTargetGroup k8s-a":  steps.CreateTargetGroup{Group: stack.TargetGroup{Name: "k8s-a", Part: "part", Tags: ours}},
+				"CreateLoadBalancer k8s-a": steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Name: "k8s-a", Tags: ours}},
+			} {
+				f.calls = nil
+				want := []string{call}
+				if tc.asked {
+					want = append(want, "DescribeTags "+tc.arn)
+				}
+				result, view := run(t, f, do(change)...)
+				if diff := cmp.Diff(want, f.calls); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+				if tc.failed != (len(result.Failures) == 1) || tc.failed == (len(result.Done) == 1) || tc.asked != (view.forgot == 1) {
+					t.Errorf("result %+v, forgot %d times", result, view.forgot)
+				}
 			}
 		})
 	}

@@ -48,9 +48,16 @@ func only[T any](answered []T, what string) (one T, err error) {
 }
 
 // foreignError says that a name is taken by something that is not ours.
-type foreignError struct{ what, name, holder string }
+type foreignError struct {
+	what, name, holder string
+	bare               bool // it has no tags at all
+}
 
 func (e *foreignError) Error() string {
+	if e.bare {
+		return fmt.Sprintf("the name %s is taken by %s %s, which does not have this stack's tags, nor any: unless it was made a moment ago, "+
+			"delete or rename it", e.name, e.what, e.holder)
+	}
 	return fmt.Sprintf("the name %s is taken by %s %s, which does not have this stack's tags: delete or rename it", e.name, e.what, e.holder)
 }
 

@@ -29,7 +29,13 @@ func (b loadBalancers) create(ctx context.Context, c steps.CreateLoadBalancer) (
 	if err != nil {
 		return Made{}, err
 	}
-	return madeLoadBalancer(out.LoadBalancers)
+	made, err := madeLoadBalancer(out.LoadBalancers)
+	if err != nil {
+		return Made{}, err
+	}
+	state := out.LoadBalancers[0].State
+	isOld := state != nil && state.Code == types.LoadBalancerStateEnumActive // a new one is provisioned for a minute or more
+	return b.owner.checkMade(ctx, made, isOld, c.LoadBalancer.Tags, "load balancer", c.LoadBalancer.Name)
 }
 
 // adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it.
@@ -47,7 +53,7 @@ func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, ta
 		return Made{}, taken
 	}
 	made.Adopted = true
-	return made, b.owner.check(ctx, c.LoadBalancer.Tags, &foreignError{"load balancer", name, made.ID})
+	return made, b.owner.check(ctx, c.LoadBalancer.Tags, &foreignError{what: "load balancer", name: name, holder: made.ID})
 }
 
 func madeLoadBalancer(answered []types.LoadBalancer) (Made, error) {

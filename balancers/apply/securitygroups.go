@@ -53,7 +53,7 @@ func (s securityGroups) adopt(ctx context.Context, c steps.CreateSecurityGroup) 
 		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 	}
 	if !s.owner.has(tags, c.Group.Tags) {
-		return Made{}, &foreignError{"security group", c.Group.Name, id}
+		return Made{}, &foreignError{what: "security group", name: c.Group.Name, holder: id}
 	}
 	return Made{ID: id, Adopted: true}, nil
 }

@@ -23,6 +23,7 @@ import (
 type owner struct {
 	ELB  ELB
 	kind stack.Kind
+	view View
 }
 
 // has reports whether tags are those by which what these are on is found again: it is the part that the other tags ask for.
@@ -47,10 +48,19 @@ func (o owner) check(ctx context.Context, wanted map[string]string, foreign *for
 			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 		}
 	}
-	if !o.has(tags, wanted) {
+	if foreign.bare = len(tags) == 0; !o.has(tags, wanted) {
 		return foreign
 	}
 	return nil
+}
+
+// checkMade is what AWS says it has made. It says the same of what is there already and has the name and the settings, whoever has made it:
+// if that may be, the tags tell, and what it has is to be read.
+func (o owner) checkMade(ctx context.Context, made Made, isOld bool, wanted map[string]string, what, name string) (Made, error) {
+	if made.Adopted = isOld || o.view.Exists(made.ID); !made.Adopted {
+		return made, nil
+	}
+	return made, o.check(ctx, wanted, &foreignError{what: what, name: name, holder: made.ID})
 }
 
 // tags does the changes of tags.

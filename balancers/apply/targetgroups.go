@@ -30,7 +30,12 @@ func (t targetGroups) create(ctx context.Context, c steps.CreateTargetGroup) (Ma
 	if err != nil {
 		return Made{}, err
 	}
-	return madeTargetGroup(out.TargetGroups)
+	made, err := madeTargetGroup(out.TargetGroups)
+	if err != nil {
+		return Made{}, err
+	}
+	isOld := len(out.TargetGroups[0].LoadBalancerArns) > 0
+	return t.owner.checkMade(ctx, made, isOld, c.Group.Tags, "target group", c.Group.Name)
 }
 
 // adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. What differs in it is
@@ -45,7 +50,7 @@ func (t targetGroups) adopt(ctx context.Context, c steps.CreateTargetGroup) (Mad
 		return Made{}, err
 	}
 	made.Adopted = true
-	return made, t.owner.check(ctx, c.Group.Tags, &foreignError{"target group", c.Group.Name, made.ID})
+	return made, t.owner.check(ctx, c.Group.Tags, &foreignError{what: "target group", name: c.Group.Name, holder: made.ID})
 }
 
 func madeTargetGroup(answered []types.TargetGroup) (Made, error) {

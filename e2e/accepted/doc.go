@@ -8,6 +8,7 @@
 // The tests run without the race detector: nothing in them runs at the same time, and they would take ten times as long.
 //
 //	bed_test.go       an empty account, and a pass over a group
+//	foreign_test.go   what others have made with the same name and settings
 //	quotas_test.go    changes at quotas
 //	quirks_test.go    what may be odd about a member
 //	accepted_test.go  the properties, over groups of odd members
