@@ -97,7 +97,7 @@ func (d frontBuilder) frontSubnets() ([]string, error) {
 		return given, err
 	}
 	if seen := d.in.SeenFront(); seen != nil && seen.Scheme == d.frontScheme() {
-		return seen.Subnets, nil
+		return seen.Subnets, d.in.AWS.CheckIPv6(seen.Subnets, dualstack)
 	}
 	if d.frontScheme() == d.scheme() {
 		return d.subnets, nil

@@ -36,6 +36,10 @@ func TestNeeds(t *testing.T) {
 			seen: seen, annotations: map[string]string{"scheme": "internet-facing"},
 			want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
 		},
+		"of another address type": {
+			seen: seen, annotations: map[string]string{"ip-address-type": "dualstack"},
+			want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
+		},
 		"names": {
 			seen: seen, annotations: map[string]string{
 				"security-groups": "sg-1,blue", "subnets": "blue", "certificate-arn": certARN("a"),

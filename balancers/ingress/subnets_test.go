@@ -75,6 +75,7 @@ func TestSubnets(t *testing.T) {
 		"present ones stay":                        {present: []string{"subnet-gone"}, want: []string{"subnet-gone"}},
 		"named ones count before present ones":     {vote: "subnet-b1,subnet-a1", present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
 		"named ones without IPv6 for dualstack":    {vote: "subnet-a1,subnet-b1", addressType: "dualstack", fault: "subnet-a1 has no IPv6 CIDR"},
+		"present ones without IPv6":                {present: []string{"subnet-b1", "subnet-a1"}, addressType: "dualstack", fault: "subnet-b1 has no IPv6 CIDR"},
 		"by tags":                                  {vote: `tags:{"kubernetes.io/role/elb":["0","1"]}`, want: []string{"subnet-a1", "subnet-b1"}},
 		"by tags of which one is missing":          {vote: `tags:{"kubernetes.io/role/elb":["1"],"a":["b"]}`, fault: "no subnet of the VPC fits"},
 		"by tags that count before present ones":   {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
@@ -99,6 +100,30 @@ func TestSubnets(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.fault)
 			}
 		})
+	}
+}
+
+// The load balancer is in subnets without IPv6, and keeps them: the member that asks for IPv6 is told, and the others go on.
+func TestDualstackInSubnetsThatAreKept(t *testing.T) {
+	in := three(t)
+	before, _ := Build(in)
+	in.Seen = made(before)
+	for i := range in.Members {
+		annotate(&in, i, annotation.Prefix+"ip-address-type", "dualstack")
+	}
+	got, faults := Build(in)
+	if len(faults) != 3 || !strings.Contains(faults[0].Error(), `ip-address-type, value "dualstack": subnet`) ||
+		!strings.Contains(faults[0].Error(), "has no IPv6 CIDR, which a dualstack load balancer needs") {
+		t.Errorf("faults %v", faults)
+	}
+	if !got.Members[0].Held {
+		t.Errorf("members %+v", got.Members)
+	}
+	for i := range in.AWS.Subnets {
+		in.AWS.Subnets[i].IPv6 = true
+	}
+	if got, faults := Build(in); len(faults) > 0 || got.LoadBalancers[0].AddressType != "dualstack" {
+		t.Errorf("with IPv6: faults %v, %+v", faults, got.LoadBalancers)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Needs is what has to be looked up before a group can be built.
@@ -63,8 +64,7 @@ func (in *Input) needsSubnets() bool {
 		if scheme = cmp.Or(ptr.Deref(params.Scheme, ""), scheme); scheme != "" {
 			schemes = append(schemes, scheme)
 		}
-		subnets, _, _ := annotation.Subnets.In(member.Ingress.Annotations)
-		if len(subnets) > 0 || params.Subnets != nil || in.needsFrontSubnets(member) {
+		if in.asksForSubnets(member) || lb != nil && getsIPv6(member, lb) {
 			return true
 		}
 	}
@@ -72,6 +72,18 @@ func (in *Input) needsSubnets() bool {
 		schemes = []string{in.Options.DefaultScheme}
 	}
 	return len(in.Members) > 0 && (lb == nil || in.Rediscover) || lb != nil && !slices.Contains(schemes, lb.Scheme)
+}
+
+// asksForSubnets reports whether a member says anything of subnets, or of what stands in front that needs some.
+func (in *Input) asksForSubnets(member membership.Member) bool {
+	subnets, _, _ := annotation.Subnets.In(member.Ingress.Annotations)
+	return len(subnets) > 0 || member.Settings().Subnets != nil || in.needsFrontSubnets(member)
+}
+
+// getsIPv6 reports whether a member asks for IPv6 addresses that the load balancer does not have: its subnets may have none.
+func getsIPv6(member membership.Member, lb *stack.LoadBalancer) bool {
+	wanted, _, _ := annotation.AddressType.In(member.Ingress.Annotations)
+	return !IsDualstack(lb.AddressType) && IsDualstack(cmp.Or(ptr.Deref(member.Settings().IPAddressType, ""), wanted))
 }
 
 func (n *Needs) addMember(member membership.Member, issue bool) {

@@ -100,7 +100,7 @@ func (in *Input) Subnets(vote, scheme, addressType string, present []string) ([]
 			return nil, err
 		}
 	case len(present) > 0:
-		return in.withZones(present, scheme, dualstack), nil
+		return in.withZones(present, scheme, dualstack)
 	default:
 		subnets = in.Discover(scheme, dualstack)
 	}
@@ -132,24 +132,34 @@ func (a *AWS) Explicit(ids []string, dualstack bool) ([]Subnet, error) {
 		if subnet == nil {
 			return nil, fmt.Errorf("the VPC has no subnet %s", id)
 		}
-		switch other, taken := zones[subnet.Zone]; {
-		case taken:
+		if other, taken := zones[subnet.Zone]; taken {
 			return nil, fmt.Errorf("subnets %s and %s are both in zone %s: want one for each zone", other, id, subnet.Zone)
-		case dualstack && !subnet.IPv6:
-			return nil, fmt.Errorf("subnet %s has no IPv6 CIDR, which a dualstack load balancer needs", id)
 		}
 		zones[subnet.Zone] = id
 		subnets = append(subnets, *subnet)
 	}
-	return subnets, nil
+	return subnets, a.CheckIPv6(ids, dualstack)
+}
+
+// CheckIPv6 is an error if a load balancer that is to be dualstack cannot be in these subnets, as far as they were looked up.
+func (a *AWS) CheckIPv6(ids []string, dualstack bool) error {
+	for _, id := range ids {
+		if subnet := a.Subnet(id); dualstack && subnet != nil && !subnet.IPv6 {
+			return fmt.Errorf("subnet %s has no IPv6 CIDR, which a dualstack load balancer needs", id)
+		}
+	}
+	return nil
 }
 
 // withZones are these subnets, and those that are added in other zones.
-func (in *Input) withZones(present []string, scheme string, dualstack bool) []string {
-	if !in.Options.AddZones {
-		return present
+func (in *Input) withZones(present []string, scheme string, dualstack bool) ([]string, error) {
+	if err := in.AWS.CheckIPv6(present, dualstack); err != nil {
+		return nil, err
 	}
-	return slices.Sorted(slices.Values(append(in.Elsewhere(present, scheme, dualstack), present...)))
+	if !in.Options.AddZones {
+		return present, nil
+	}
+	return slices.Sorted(slices.Values(append(in.Elsewhere(present, scheme, dualstack), present...))), nil
 }
 
 // Elsewhere are the subnets that would be found now in zones that none of these is in; none unless they are looked for.

@@ -36,6 +36,9 @@ type Subnet struct {
 	Outpost string
 }
 
+// HasIPv6 says whether it has an IPv6 range.
+func (s Subnet) HasIPv6() bool { return s.CIDR6.IsValid() || s.CIDR.Addr().Is6() }
+
 // DefaultVPCID names the VPC of DefaultVPC.
 const DefaultVPCID = "vpc-0a1b2c3d4e5f60718"
 

@@ -253,7 +253,15 @@ func (m *Machine) zones(spec BalancerSpec) (vpc string, zones []ec2.Subnet, err 
 	if len(zones) == 0 {
 		return "", nil, refusal.Invalid("At least one subnet must be specified")
 	}
-	return vpc, zones, nil
+	return vpc, zones, spec.validateFamilies(zones)
+}
+
+// validateFamilies checks that there are addresses of IPv6 if the load balancer is to have some.
+func (s BalancerSpec) validateFamilies(zones []ec2.Subnet) error {
+	if s.AddressType != IPv4 && slices.ContainsFunc(zones, func(z ec2.Subnet) bool { return !z.HasIPv6() }) {
+		return refusal.Invalid("You must specify subnets with an associated IPv6 CIDR block.")
+	}
+	return nil
 }
 
 func onOutpost(zones []ec2.Subnet) bool {

@@ -4,6 +4,7 @@
 package state
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -82,7 +83,7 @@ func (m *Machine) SetAddressType(arn, addressType string) error {
 	}
 	spec := b.BalancerSpec
 	spec.AddressType = addressType
-	if err := spec.validateAddressType(); err != nil {
+	if err := cmp.Or(spec.validateAddressType(), spec.validateFamilies(b.Zones)); err != nil {
 		return err
 	}
 	b.AddressType = addressType

@@ -270,6 +270,27 @@ func TestDeregisterNeedsThePort(t *testing.T) {
 	}
 }
 
+func TestDualstackNeedsSubnetsWithIPv6(t *testing.T) {
+	b := newBed(t, Options{}, Application)
+	spec := BalancerSpec{Name: "old", Subnets: []string{"subnet-0a000000000000011", "subnet-0b000000000000012"}}
+	old, err := b.CreateBalancer("", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"dualstack", "dualstack-without-public-ipv4"} {
+		spec.Name, spec.AddressType = "new", kind
+		_, err := b.CreateBalancer("", spec)
+		for name, err := range map[string]error{"create": err, "set": b.SetAddressType(old.ARN, kind)} {
+			if code(err) != "ValidationError" || !strings.Contains(err.Error(), "an associated IPv6 CIDR block") {
+				t.Errorf("%s %s: %v", name, kind, err)
+			}
+		}
+		if err := b.SetAddressType(b.lb, kind); err != nil {
+			t.Errorf("%s in subnets with IPv6: %v", kind, err)
+		}
+	}
+}
+
 func TestCreateListenerRefuses(t *testing.T) {
 	b := newBed(t, Options{Quotas: &Quotas{Groups: 9, GroupsPerALB: 2}}, Application)
 	spare := b.addGroup(GroupSpec{Name: "spare"}, 0)
