@@ -138,6 +138,8 @@ func TestGuardWaitsForAllBindingsOfTypeInstance(t *testing.T) {
 		group.TargetGroupArn = aws.String(otherARN)
 		b.aws.AddGroup(group)
 		b.run(10*time.Second, otherKey)
+		b.aws.SetHealth(otherARN, staying, healthy)
+		b.run(10*time.Second, otherKey)
 		b.taint()
 		b.wantGuard(10*time.Second, targetsLeft, webKey, otherKey)
 		b.aws.Forget(testARN, guarded)

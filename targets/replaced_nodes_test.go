@@ -95,6 +95,9 @@ func TestNodesStayWithoutAReplacement(t *testing.T) {
 	inReplacedNodes(t, []elbv2.State{healthyTarget, healthyTarget, unhealthyTarget}, func(b replacedNodes) {
 		b.disrupt(disruptedTaint, 0, 1)
 		b.want(3*testPolicy.ReplacementTimeout, healthyTarget, healthyTarget, unhealthyTarget)
+		if c := b.ready(); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "2 nodes that are to be replaced stay") {
+			t.Errorf("Ready is %s: %s; want it to say which nodes stay", c.Status, c.Message)
+		}
 		b.aws.SetHealth(testARN, nodeID(2), healthy)
 		b.want(testPolicy.ReplacementTimeout, healthyTarget, healthyTarget, healthyTarget) // one for two
 		b.disrupt(nil, 0)
@@ -102,6 +105,19 @@ func TestNodesStayWithoutAReplacement(t *testing.T) {
 		if told := b.told("ReplacementTimedOut"); told > 0 {
 			t.Errorf("told %d times that targets leave without a replacement", told)
 		}
+	})
+}
+
+// Whoever gives a node that label waits until no target group has it.
+func TestAnExcludedNodeLeavesThoughItIsTainted(t *testing.T) {
+	inReplacedNodes(t, []elbv2.State{healthyTarget, healthyTarget}, func(b replacedNodes) {
+		b.disrupt(disruptedTaint, 0, 1)
+		var node corev1.Node
+		b.must(b.cluster.Get(t.Context(), client.ObjectKey{Name: nodeNamed(0)}, &node))
+		node.Labels[corev1.LabelNodeExcludeBalancers] = ""
+		b.must(b.cluster.Update(t.Context(), &node))
+		b.want(testPolicy.ReplacementTimeout-2*time.Second, healthyTarget, healthyTarget)
+		b.want(4*time.Second, drainingTarget, healthyTarget)
 	})
 }
 

@@ -159,8 +159,8 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.Policy.MinReadyPercent, "min-ready-percent", 50,
 		"Deregister running but unready pods only while at least this percentage of the Service's pods is healthy.")
 	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
-		"How long to keep targets the Service no longer selects (or whose Service is gone), and nodes to be replaced, "+
-			"while replacements become healthy.")
+		"How long to keep targets that the Service no longer selects (or whose Service is gone) while replacements become healthy. "+
+			"A node to be replaced waits as long for the first health checks of others, and then until as many of them are healthy.")
 	flags.StringVar(&o.Unattached, "unattached-target-group", "ready",
 		"Gates of target groups attached to no load balancer, where no health check runs: ready opens them, wait keeps them closed.")
 	flags.DurationVar(&o.Policy.ReadinessTimeout, "readiness-timeout", 0,

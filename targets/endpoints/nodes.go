@@ -61,13 +61,11 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 			continue
 		}
 		id, ok := InstanceID(node)
-		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id), NodeLeaves: IsLeaving(node)}
+		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id)}
 		ep.State, ep.lastResort = nodeStanding(node, selector)
+		ep.NodeLeaves = IsLeaving(node) && !isLeftOut(node, selector)
 		if !ok {
-			if ep.State == Desired || ep.State == NotReady {
-				res.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
-					node.Name, node.Spec.ProviderID)
-			}
+			res.noteOdd(node, ep.State)
 			continue
 		}
 		if other, twice := alive[id]; twice && (other < ep.State || other == ep.State && !ep.lastResort) {
@@ -79,6 +77,14 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 		}
 	}
 	return alive
+}
+
+// noteOdd notes that a node would be a target if its provider ID named an instance.
+func (r *Resolution) noteOdd(node *corev1.Node, s State) {
+	if s == Desired || s == NotReady {
+		r.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
+			node.Name, node.Spec.ProviderID)
+	}
 }
 
 // addOldPorts adds the targets of living nodes at ports that are no longer wanted.
@@ -113,7 +119,7 @@ func nodeStanding(node *corev1.Node, selector labels.Selector) (s State, lastRes
 	switch {
 	case endsSoon(node):
 		return Terminating, false
-	case IsLeaving(node) || isExcluded(node) || !selector.Matches(labels.Set(node.Labels)):
+	case IsLeaving(node) || isLeftOut(node, selector):
 		return Unselected, false
 	case ready == corev1.ConditionTrue:
 		return Desired, false
@@ -127,6 +133,11 @@ const ComputeTypeLabel = "eks.amazonaws.com/compute-type"
 
 func onFargate(node *corev1.Node) bool {
 	return node.Labels[ComputeTypeLabel] == "fargate"
+}
+
+// isLeftOut reports whether its labels or the binding's selector leave the node out, for as long as they are as they are.
+func isLeftOut(node *corev1.Node, selector labels.Selector) bool {
+	return isExcluded(node) || !selector.Matches(labels.Set(node.Labels))
 }
 
 func isExcluded(node *corev1.Node) bool {

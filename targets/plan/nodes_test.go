@@ -185,6 +185,19 @@ func TestNodesToBeReplacedDoNotCountAsReady(t *testing.T) {
 	}
 }
 
+// Pods that AWS refuses do not make up for those that they are to replace, as nodes need as many that are healthy.
+func TestPodsStayWhileAWSRefusesTheirReplacements(t *testing.T) {
+	in := nodesInput([]testNode{
+		{state: endpoints.Unselected, health: elbv2.StateHealthy, read: read},
+		{state: endpoints.Unselected, health: elbv2.StateHealthy, read: read},
+		{state: endpoints.Desired, health: elbv2.StateHealthy, read: read},
+		{state: endpoints.Desired, refused: true},
+	}, 10*time.Second)
+	if in.Nodes = false; len(Make(in).Deregister) > 0 {
+		t.Errorf("deregistrations %v, want none", Make(in).Deregister)
+	}
+}
+
 // With externalTrafficPolicy Local, the only node with a pod serves on when the API server does not hear from it any more.
 func TestTheOnlyHealthyNodeStaysThoughItIsNotReady(t *testing.T) {
 	for wanted, stays := range map[elbv2.State]bool{elbv2.StateUnhealthy: true, elbv2.StateHealthy: false} {

@@ -73,6 +73,7 @@ type Plan struct {
 	Valve      Valve          // engaged where unready targets stay, because too few others are healthy
 	Leaving    Leaving        // what the next pass has to know of pods that leave
 	ReplacedAt time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
+	NodesStay  int            // nodes that are to be replaced, and that stay until as many others are healthy or they end
 	NextChange time.Duration  // when a wait ends by itself, 0 when none does
 }
 
@@ -84,7 +85,7 @@ const (
 	whyNotReady    = "not ready"
 	whyNodeDown    = "its node is down"
 	whyUnselected  = "no longer selected"
-	whyInVain      = ", and its replacements did not become healthy in time" // after one of the above
+	whyInVain      = ", and not all others served in time" // after one of the above
 	whyPodGone     = "its pod is gone"
 	whyUnknown     = "nothing in the cluster explains it"
 	whyDeleted     = "the binding is deleted"

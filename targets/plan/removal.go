@@ -54,19 +54,20 @@ func (p *Plan) addUnready(in Input) (valveEngages bool) {
 // keepsUnready reports whether too few wanted targets are healthy to let the unready ones go. Of nodes one must be, if one of the unready
 // is: all others may have no pods.
 func (in Input) keepsUnready(due targetgroup.Deregistrations) bool {
-	if !in.enoughHealthy() {
-		return true
+	if enough := in.enoughHealthy(); !enough || !in.Nodes {
+		return !enough
 	}
-	healthy := map[endpoints.State]bool{}
+	wanted, unready := false, false
 	for target, ep := range in.Endpoints {
-		if _, goes := due[target]; (goes || ep.State == endpoints.Desired) && in.isHealthy(target) {
-			healthy[ep.State] = true
+		if in.passesChecks(target) {
+			_, goes := due[target]
+			wanted, unready = wanted || ep.State == endpoints.Desired, unready || goes
 		}
 	}
-	return in.Nodes && healthy[endpoints.NotReady] && !healthy[endpoints.Desired]
+	return unready && !wanted
 }
 
-func (in Input) isHealthy(target elbv2.Target) bool {
+func (in Input) passesChecks(target elbv2.Target) bool {
 	return in.Group.Targets[target].Health.State == elbv2.StateHealthy
 }
 
@@ -145,9 +146,11 @@ func (p *Plan) addReplaced(in Input) {
 		case wait > 0:
 			p.ReplacedAt = others.since
 			p.NextChange = retry.Soonest(p.NextChange, wait)
-		case canGo || !in.toReplace(ep): // else it stays till its Node ends
+		case canGo || !in.toReplace(ep):
 			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep) + whyInVain}
 			p.TimedOut = append(p.TimedOut, target)
+		default:
+			p.NodesStay++
 		}
 	}
 }
@@ -206,18 +209,18 @@ func (in Input) replaced(targets map[elbv2.Target]endpoints.Endpoint) replacemen
 	out := replacements{failsOpen: !in.someHealthy()}
 	for target, ep := range targets {
 		out.since = later(out.since, in.unwantedSince(target, endpoints.Unselected))
-		if in.toReplace(ep) && in.isHealthy(target) {
+		if in.toReplace(ep) && in.passesChecks(target) {
 			out.leave++
 		}
 	}
 	return out
 }
 
-// awaits reports whether others wait for the wanted target. One for which the group has no room may get that of the targets that go; one
-// that AWS refuses may never come.
+// awaits reports whether others wait for the wanted target. One for which the group has no room may get that of the targets that go. A node
+// that AWS refuses may never come, and as many must be healthy all the same.
 func (p *Plan) awaits(in Input, target elbv2.Target) bool {
 	_, leftOut := p.LeftOut[target]
-	return !leftOut && in.Group.Registration.Refusals[target] == ""
+	return !leftOut && (!in.Nodes || in.Group.Registration.Refusals[target] == "")
 }
 
 // canReplace reports whether the target may go, however those fare that were not found to serve yet. One that may serve waits for a healthy

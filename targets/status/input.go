@@ -123,6 +123,9 @@ func (v Input) ready() metav1.Condition {
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, v1beta1.ReasonReconciled
 		c.Message = "Every endpoint that belongs in the target group is registered"
+		if n := v.Plan.NodesStay; n > 0 {
+			c.Message += fmt.Sprintf("; %d nodes that are to be replaced stay until as many others are healthy", n)
+		}
 	}
 	return c
 }
@@ -188,8 +191,8 @@ func (v Input) degraded() metav1.Condition {
 		c.Reason, c.Message = awsReason(err), awserr.Message(err)
 	case v.Plan.Valve.Engaged:
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
-		c.Message = fmt.Sprintf("Fewer than %d %% of the pods are ready and healthy (--min-ready-percent): unready ones stay registered",
-			v.Policy.MinReadyPercent)
+		c.Message = fmt.Sprintf("Fewer than %d %% of the pods or nodes are ready and healthy (--min-ready-percent), or the only healthy nodes "+
+			"are unready: unready ones stay registered", v.Policy.MinReadyPercent)
 	case v.Hold.Reason != "":
 		c.Reason, c.Message = v.Hold.Reason, v.Hold.Message
 	case v.Skipped != "":

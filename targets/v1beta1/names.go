@@ -55,7 +55,7 @@ const (
 	ReasonTargetsRefused = "TargetsRefused"
 	// ReasonTargetGroupFull: the target group holds as many targets as --max-targets-per-target-group allows.
 	ReasonTargetGroupFull = "TargetGroupFull"
-	// ReasonUnreadyPodsKept: so few pods are ready that unready ones stay registered.
+	// ReasonUnreadyPodsKept: so few pods, or nodes, are ready that unready ones stay registered.
 	ReasonUnreadyPodsKept = "UnreadyPodsKept"
 	// ReasonNoEndpoint: pods wait at their gates that the Service selects and has no endpoints for; the message says why.
 	ReasonNoEndpoint = "NoEndpoint"
