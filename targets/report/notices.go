@@ -41,11 +41,11 @@ func Notices(
 		if others := len(names) - 1; others > 0 {
 			why += fmt.Sprintf("; the same goes for %d more", others)
 		}
-		add("odd "+names[0], events.Warning(skipped, "Reconcile", "%s", why))
+		add(fmt.Sprintf("odd %d %s", len(names), names[0]), events.Warning(skipped, "Reconcile", "%s", why))
 	}
 	if len(p.TimedOut) > 0 {
 		add("timedOut", events.Warning("ReplacementTimedOut", "Deregister",
-			"Deregistering targets that are no longer wanted, or whose nodes are to be replaced, although others are not healthy after "+
+			"Deregistering targets that are no longer wanted, or whose nodes are to be replaced, although not all others serve after "+
 				"--replacement-timeout=%s",
 			policy.ReplacementTimeout))
 	}

@@ -15,7 +15,7 @@ import (
 func TestNodesThatCannotBeTargetsAreToldInOneEvent(t *testing.T) {
 	odd := map[string]string{"b": "Node b cannot be a target", "a": "Node a cannot be a target", endpoints.SkippedEndpoints: "others"}
 	got := Notices(&v1beta1.TargetGroupBinding{}, plan.Plan{}, odd, nil, plan.Policy{})
-	if n, note := len(got), got["odd a"].Note; n != 1 || note != "Node a cannot be a target; the same goes for 1 more" {
+	if n, note := len(got), got["odd 2 a"].Note; n != 1 || note != "Node a cannot be a target; the same goes for 1 more" {
 		t.Errorf("%d events, the one of the first node says %q", n, note)
 	}
 }
