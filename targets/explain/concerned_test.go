@@ -53,7 +53,7 @@ func TestExplainOfPodThatCanGetNoGate(t *testing.T) {
 	}{
 		"by a Service without a selector": {
 			func(w *world) { w.service.Spec.Selector = nil },
-			"ok the pod has none: pods get gates by the selector of the Service, and none selects this one -> ",
+			"ok the pod has none: gates come by the Service's selector, which does not select it -> ",
 		},
 		"by a name that is too long": {
 			func(w *world) { w.binding.Name = long },

@@ -458,7 +458,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 				w.registerNodes()
 				w.node.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}}
 			},
-			[]string{"waiting node: is about to be replaced", "stays there until enough others are healthy"},
+			[]string{"waiting node: is about to be replaced", "its target stays until as many others are"},
 		},
 		"node that goes": {
 			func(w *world) {

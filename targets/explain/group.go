@@ -13,6 +13,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -64,11 +65,11 @@ func (s *bindingState) groupStatusLink(name string) Link {
 	switch failing, starting := s.untold(); {
 	case failing > 0:
 		l.State = Broken
-		l.Seen += fmt.Sprintf(", which counts %d unhealthy or unused ones of which no pod's gate tells", failing)
+		l.Seen += fmt.Sprintf("; %d are unhealthy or unused, and no pod's gate says why", failing)
 		l = l.advise("Ask AWS which they are, and why: --aws")
 	case starting > 0:
 		l.State = Waiting
-		l.Seen += fmt.Sprintf(", which counts %d in their first health checks", starting)
+		l.Seen += fmt.Sprintf("; %d are in their first health checks", starting)
 	}
 	l.Seen += s.remark()
 	return l
@@ -81,8 +82,14 @@ func (s *bindingState) untold() (failing, starting int) {
 	if counts == nil {
 		return 0, 0
 	}
+	if !s.binding.Spec.IsIP() && counts.Healthy > 0 { // by externalTrafficPolicy Local, nodes without pods fail
+		return 0, 0
+	}
 	failing, starting = int(counts.Unhealthy+counts.Unused), int(counts.Initial)
 	for i := range s.pods {
+		if endpoints.IsTerminating(&s.pods[i]) { // what its gate tells may be long ago
+			continue
+		}
 		switch told, state := toldBy(readiness.Condition(&s.pods[i], s.gate())); {
 		case told && state == Broken:
 			failing--
@@ -98,7 +105,7 @@ func (s *bindingState) remark() string {
 	switch ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded); {
 	case degraded.Status == metav1.ConditionTrue:
 		return "; " + degraded.Reason + ": " + degraded.Message
-	case ready.Status != metav1.ConditionTrue:
+	case ready.Reason != "" && ready.Status != metav1.ConditionTrue:
 		return "; " + ready.Reason + ": " + ready.Message
 	default:
 		return ""

@@ -203,7 +203,7 @@ func (e endpointState) ungatedLink() Link {
 	service := e.survey.Service
 	switch {
 	case !e.survey.Selects(e.pod):
-		return link("gate", OK, "the pod has none: pods get gates by the selector of the Service, and none selects this one")
+		return link("gate", OK, "the pod has none: gates come by the Service's selector, which does not select it")
 	case len(e.binding.Name) > v1beta1.MaxBindingName:
 		return broken("the binding's name has more than %d characters", v1beta1.MaxBindingName).
 			advise("Create the binding again with a shorter name, and %s", restart)

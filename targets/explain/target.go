@@ -292,7 +292,7 @@ func nodeLink(ep *endpoints.Endpoint) Link {
 	case ep.State == endpoints.Terminating:
 		return link("node", Waiting, "is about to go")
 	case ep.NodeLeaves:
-		return link("node", Waiting, "is about to be replaced: if it is in the target group, it stays there until enough others are healthy")
+		return link("node", Waiting, "is about to be replaced: while it is healthy, its target stays until as many others are")
 	default:
 		return link("node", OK, "is left out, by its labels or the binding's nodeSelector")
 	}

@@ -80,7 +80,7 @@ func (p *printer) endpoints(all []Endpoint) {
 		p.line("  and %d more endpoints that are not well: -o json has all", more)
 	}
 	if unknown := by[Unknown]; len(unknown) > 0 {
-		p.line("  %s", p.colour(Unknown, fmt.Sprintf("%d of %d endpoints: links are unknown, such as", len(unknown), len(all))))
+		p.line("  %s", p.colour(Unknown, fmt.Sprintf("%d of %d endpoints have unknown links, for example", len(unknown), len(all))))
 		p.each(unknown[:1])
 	}
 	if well := len(by[OK]); well > 0 {

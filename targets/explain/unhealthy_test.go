@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/aws/smithy-go"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
@@ -30,16 +31,23 @@ func TestExplainSaysWhatTheStatusCounts(t *testing.T) {
 	}{
 		"all unhealthy": {
 			count(v1beta1.TargetCounts{Registered: 10, Unhealthy: 10}),
-			"broken target group: web has 0 healthy targets of 10, by the binding's status, which counts 10 unhealthy or unused ones of " +
-				"which no pod's gate tells -> Ask AWS which they are, and why: --aws",
+			"broken target group: web has 0 healthy targets of 10, by the binding's status; 10 are unhealthy or unused, and no " +
+				"pod's gate says why -> Ask AWS which they are, and why: --aws",
 		},
 		"one unused": {
 			count(v1beta1.TargetCounts{Registered: 10, Healthy: 9, Unused: 1}),
-			"broken target group: web has 9 healthy targets of 10, by the binding's status, which counts 1 unhealthy",
+			"broken target group: web has 9 healthy targets of 10, by the binding's status; 1 are unhealthy",
 		},
 		"one in its first checks": {
 			count(v1beta1.TargetCounts{Registered: 2, Healthy: 1, Initial: 1}),
-			"waiting target group: web has 1 healthy targets of 2, by the binding's status, which counts 1 in their first health checks",
+			"waiting target group: web has 1 healthy targets of 2, by the binding's status; 1 are in their first health checks",
+		},
+		"the gate of a pod that has ended tells of another time": {
+			func(w *world) {
+				w.says("Target.Timeout", "words")
+				w.pod.Status.Phase = corev1.PodFailed
+				w.binding.Status.Targets = &v1beta1.TargetCounts{Registered: 1, Unhealthy: 1}
+			}, "broken target group: web has 0 healthy targets of 1",
 		},
 		"the gate tells of the only one": {
 			closed("Target.Timeout", v1beta1.TargetCounts{Registered: 1, Unhealthy: 1}), "broken health: not healthy: Target.Timeout: words",
@@ -59,6 +67,18 @@ func TestExplainSaysWhatTheStatusCounts(t *testing.T) {
 				t.Errorf("the cause is\n%s\nwant\n%s", got, tc.want)
 			}
 		})
+	}
+}
+
+// With externalTrafficPolicy Local, nodes without a pod fail their health checks.
+func TestExplainOfNodesIsContentWithOneThatIsHealthy(t *testing.T) {
+	for healthy, broken := range map[int32]bool{1: false, 0: true} {
+		w := newWorld()
+		w.registerNodes()
+		w.binding.Status.Targets = &v1beta1.TargetCounts{Registered: 3, Healthy: healthy, Unhealthy: 3 - healthy}
+		if got := causeOf(t, w.explained(t)); strings.HasPrefix(got, "broken target group: ") != broken {
+			t.Errorf("the cause with %d healthy nodes is %q, want the group: %t", healthy, got, broken)
+		}
 	}
 }
 
@@ -94,7 +114,7 @@ func TestTextOfManyEndpoints(t *testing.T) {
 	}
 	add(10_000, Unknown)
 	want := `TargetGroupBinding shop/web
-  10000 of 10000 endpoints: links are unknown, such as
+  10000 of 10000 endpoints have unknown links, for example
   Pod web-0
     unknown  health        is unknown
 Nothing is known to be broken. Unknown links: 10000 (health)
