@@ -227,9 +227,10 @@ func TestValuesChangeWhatIsRendered(t *testing.T) {
 // An installation that is down must not keep out bindings of namespaces that are none of its own.
 func TestBindingHooksAreAskedAboutWatchedNamespacesOnly(t *testing.T) {
 	const selector = `values: ["a","b"]`
-	for _, value := range []string{`["a","b"]`, `"a, b"`} {
-		if n := strings.Count(render(t, "watchNamespace="+value), selector); n != 2 {
-			t.Errorf("with watchNamespace %s %d hooks have %s, want 2", value, n, selector)
+	for _, value := range []string{`["a","b"]`, `"a, b"`, `"a b,"`} {
+		rendered := render(t, "watchNamespace="+value)
+		if n := strings.Count(rendered, selector); n != 2 || !strings.Contains(rendered, `"--watch-namespace=a,b"`) {
+			t.Errorf("with watchNamespace %s %d hooks have %s, want 2, and the flag the same", value, n, selector)
 		}
 	}
 }

@@ -82,14 +82,19 @@ imagePullSecrets:
 {{- end -}}
 {{- end -}}
 
+{{/* The namespaces, with a comma between each two. */}}
+{{- define "targetgate.watchNamespaces" -}}
+{{- with include "targetgate.text" .Values.watchNamespace }}{{ regexSplit "[, ]+" (trimAll ", " .) -1 | join "," }}{{ end -}}
+{{- end -}}
+
 {{/* Bindings in namespaces that are not watched belong to another installation, and must not depend on this one running. */}}
 {{- define "targetgate.bindingNamespaces" -}}
-{{- with include "targetgate.text" .Values.watchNamespace }}
+{{- with include "targetgate.watchNamespaces" . }}
 namespaceSelector:
   matchExpressions:
     - key: kubernetes.io/metadata.name
       operator: In
-      values: {{ regexSplit "[, ]+" (trimAll ", " .) -1 | toJson }}
+      values: {{ splitList "," . | toJson }}
 {{- end }}
 {{- end -}}
 
@@ -133,7 +138,7 @@ namespaceSelector:
   (list "targetgroupbinding-max-exponential-backoff-delay" .Values.targetgroupbindingMaxExponentialBackoffDelay)
   (list "max-targets-per-target-group" .Values.maxTargetsPerTargetGroup)
   (list "sync-period" .Values.syncPeriod)
-  (list "watch-namespace" .Values.watchNamespace)
+  (list "watch-namespace" (include "targetgate.watchNamespaces" .))
   (list "feature-gates" $gates)
   (list "webhook-bind-port" .Values.webhookBindPort)
   (list "webhook-cert-dir" (ternary nil "/etc/targetgate/webhook" $selfmade))

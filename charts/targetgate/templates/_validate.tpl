@@ -121,8 +121,8 @@
 {{- if has .priorityClassName (list "system-node-critical" "system-cluster-critical") -}}
 {{- $faults = append $faults (printf "nodeGuard.priorityClassName is %s: guards would leave together with the pods that forward requests on the node. Remove it, or name a class with a value below 2000000000." .priorityClassName) -}}
 {{- end -}}
-{{- with include "targetgate.text" $.Values.watchNamespace -}}
-{{- if not (has $.Release.Namespace (regexSplit "[, ]+" (trimAll ", " .) -1)) -}}
+{{- with include "targetgate.watchNamespaces" $ -}}
+{{- if not (has $.Release.Namespace (splitList "," .)) -}}
 {{- $faults = append $faults (printf "nodeGuard.enabled needs %s in watchNamespace: targetgate answers the guards, which are there." $.Release.Namespace) -}}
 {{- end -}}
 {{- end -}}
