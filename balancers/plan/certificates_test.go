@@ -36,7 +36,8 @@ func certificatesOf(w *world) (lists [][]string) {
 	return lists
 }
 
-// What is not wanted goes first where the quota has no room beside it; the default certificate is in the list for SNI, too, where there is.
+// The default certificate is in the list for SNI, too, where the quota has room, and makes room while others are exchanged. Only where it is
+// not there, what is not wanted goes first.
 func TestCertificatesAtTheQuota(t *testing.T) {
 	type lists = [][]string
 	for name, test := range map[string]struct {
@@ -46,12 +47,16 @@ func TestCertificatesAtTheQuota(t *testing.T) {
 	}{
 		"one is exchanged": {
 			lists{{"a", "b", "c"}}, lists{{"a", "b", "d"}}, lists{{"a!", "a", "b", "d"}},
-			[]string{"remove certificate c from listener 80", "add certificate d to listener 80"},
+			[]string{
+				"remove certificate a from listener 80", "add certificate d to listener 80",
+				"remove certificate c from listener 80", "add certificate a to listener 80",
+			},
 		},
 		"all are": {
 			lists{{"a", "b", "c"}}, lists{{"a", "d", "e"}}, lists{{"a!", "a", "d", "e"}}, []string{
-				"remove certificate b from listener 80", "add certificate d to listener 80",
-				"remove certificate c from listener 80", "add certificate e to listener 80",
+				"remove certificate a from listener 80", "add certificate d to listener 80",
+				"remove certificate b from listener 80", "add certificate e to listener 80",
+				"remove certificate c from listener 80", "add certificate a to listener 80",
 			},
 		},
 		"one is added": {
@@ -72,7 +77,10 @@ func TestCertificatesAtTheQuota(t *testing.T) {
 		},
 		"one goes to another listener": {
 			lists{{"a", "b"}, {"c"}}, lists{{"a"}, {"c", "b"}}, lists{{"a!", "a"}, {"c!", "b", "c"}},
-			[]string{"remove certificate b from listener 80", "add certificate b to listener 81"},
+			[]string{
+				"remove certificate a from listener 80", "add certificate b to listener 81",
+				"remove certificate b from listener 80", "add certificate a to listener 80",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,6 +61,7 @@ type listenerSteps struct {
 	rules    ruleSteps
 	routes   *routes
 	overflow []Overflow
+	spared   bool // default certificates are added to lists for SNI last
 }
 
 // change makes all listeners and their rules as they are wanted. What is new is made on all of them before anything is moved or deleted
@@ -75,6 +76,7 @@ func (s *listenerSteps) change() {
 	if oneByOne {
 		room += s.delete()
 	}
+	s.spareCertificate(order)
 	for _, l := range order {
 		l.fit(room, l.seen != nil && actions.Key(l.seen.Default, s.services.of) == actions.Key(l.wanted.Default, s.services.of))
 		for _, rule := range l.left {
@@ -92,6 +94,7 @@ func (s *listenerSteps) change() {
 		}
 	}
 	s.delete()
+	s.spared = false
 	for _, l := range order { // what had no room before
 		s.addCertificates(l, len(l.sni))
 	}
@@ -237,10 +240,29 @@ func (s *listenerSteps) certificateRoom() int {
 // addCertificates adds the first of those that are missing, as far as there is room.
 func (s *listenerSteps) addCertificates(l *listener, room int) {
 	for _, certificate := range l.sni {
-		if room > 0 && !slices.Contains(l.has, certificate) {
+		isLast := s.spared && certificate == first(l.wanted.Certificates)
+		if room > 0 && !isLast && !slices.Contains(l.has, certificate) {
 			s.do("the listener does not have it", steps.AddCertificate{Listener: l.ref(), Certificate: certificate})
 			l.has = append(l.has, certificate)
 			room--
+		}
+	}
+}
+
+// spareCertificate makes room for one, if certificates are missing and there is none, so that none that serves has to go first: it takes a
+// default one, which stays that, from the list for SNI.
+func (s *listenerSteps) spareCertificate(order []*listener) {
+	isMissing := func(l *listener) bool {
+		return slices.ContainsFunc(l.sni, func(certificate string) bool { return !slices.Contains(l.has, certificate) })
+	}
+	if s.certificateRoom() > 0 || !slices.ContainsFunc(order, isMissing) {
+		return
+	}
+	for _, l := range order {
+		if l.seen != nil && slices.Contains(l.has, first(l.wanted.Certificates)) && first(l.seen.Certificates) == first(l.wanted.Certificates) {
+			s.removeCertificate(l, first(l.wanted.Certificates))
+			s.spared = true
+			return
 		}
 	}
 }
@@ -252,15 +274,19 @@ func (s *listenerSteps) removeCertificates(l *listener) {
 	}
 	for _, certificate := range slices.Clone(l.has) {
 		if !slices.Contains(l.sni, certificate) {
-			why := "no member wants it"
-			if slices.Contains(l.wanted.Certificates, certificate) { // it is the default one
-				why = "the quota has no room for it"
-			}
-			s.do(why, steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
-			l.has = slices.DeleteFunc(l.has, func(other string) bool { return other == certificate })
+			s.removeCertificate(l, certificate)
 			s.addCertificates(l, s.certificateRoom())
 		}
 	}
+}
+
+func (s *listenerSteps) removeCertificate(l *listener, certificate string) {
+	why := "no member wants it"
+	if certificate == first(l.wanted.Certificates) {
+		why = "it stays the default one, and others need its room in the list for SNI"
+	}
+	s.do(why, steps.RemoveCertificate{Listener: l.ref(), Certificate: certificate})
+	l.has = slices.DeleteFunc(l.has, func(other string) bool { return other == certificate })
 }
 
 // isTarget says whether a load balancer in front sends to a port of this one.

@@ -30,7 +30,7 @@ func beginRoutes(m *matcher, list []*listener) {
 	}
 }
 
-// noteUnnamed notes the target groups for which the quota has no room beside what is seen.
+// noteUnnamed notes the target groups for which the quota has no room beside what is seen. Where nothing served before, all are named.
 func (m *matcher) noteUnnamed(list []*listener) {
 	named := actions.Named{}
 	for _, l := range list {

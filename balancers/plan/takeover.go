@@ -61,12 +61,12 @@ func (s *routes) names(group stack.Ref) bool {
 // attachAll names those that have to wait in routes, with weight 0, so that the load balancer checks their health.
 func (s *routes) attachAll() {
 	for _, g := range s.groups {
-		g.known = g.instead() != (stack.Ref{}) && s.attach(g)
+		g.known = g.instead() != (stack.Ref{}) && s.hasRoom(g) && s.attach(g)
 	}
 }
 
-// room is for how many more target groups the quota has room at this point of the plan.
-func (s *routes) room() int {
+// hasRoom reports whether the quota has room to name the target group, too, at this point of the plan.
+func (s *routes) hasRoom(g *targetGroup) bool {
 	named := actions.Named{}
 	for _, r := range s.list {
 		named.Add(r.now.Action)
@@ -79,18 +79,15 @@ func (s *routes) room() int {
 			named.AddAll(l.seen)
 		}
 	}
-	return s.most - len(named)
+	return named[actions.ID(g.ref())] || len(named) < s.most
 }
 
-// attach names a target group in a route that is to send to it. It is false when no route has room for it, or the quota has none.
+// attach names a target group in a route that is to send to it. It is false when no route has room for it.
 func (s *routes) attach(g *targetGroup) bool {
 	if slices.ContainsFunc(s.list, func(r *route) bool {
 		return actions.Names(r.now.Action, g.ref()) && actions.Names(r.final.Action, g.ref())
 	}) {
 		return true
-	}
-	if !s.names(g.ref()) && s.room() <= 0 {
-		return false
 	}
 	for _, r := range s.list {
 		if now := r.now.Action.Forward; now != nil && actions.Names(r.final.Action, g.ref()) && len(now.Groups) < actions.Most {
@@ -106,7 +103,7 @@ func (s *routes) attach(g *targetGroup) bool {
 // takeOver has a target group take over from what serves in its place. It waits until it is healthy, if it is known to the load balancer.
 func (s *routes) takeOver(g *targetGroup) {
 	wait := steps.Wait{Healthy: g.ref(), Instead: g.instead()}
-	g.known = g.known || s.attach(g) // those before it may have made room
+	g.known = g.known || s.attach(g) // those before it may have made room; if not, AWS says so, and what serves stays
 	g.serve()
 	switch {
 	case !g.known:

@@ -25,7 +25,7 @@ type targetGroup struct {
 	meanwhile stack.Ref
 	// atOnce says that it gets requests without a wait that something else answers, or may answer. Bound says that its binding is created.
 	atOnce, bound bool
-	// unnamed says that the quota has no room for it beside what is seen: it is not named before it serves, or others have made room.
+	// unnamed says that the quota has no room for it beside what is seen: no new rule names it until others have made room, or it serves.
 	unnamed bool
 	// known says that the load balancer knows it before it serves, and checks its health.
 	known bool
