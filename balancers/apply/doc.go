@@ -21,5 +21,6 @@
 //	clients.go         the calls of AWS that are made
 //
 // A crash between any two lines loses nothing: parts are made with the tags by which they are found again, a part that exists already is
-// taken when its tags are ours, one that is gone need not be deleted, and what is left to do is planned again from what is seen.
+// taken when its tags are ours, one that is gone need not be deleted, and what is left to do is planned again from what is seen. Only a
+// port whose new rule had no room beside the old one may be closed till then.
 package apply

@@ -55,8 +55,8 @@ type foreignError struct {
 
 func (e *foreignError) Error() string {
 	if e.bare {
-		return fmt.Sprintf("the name %s is taken by %s %s, which does not have this stack's tags, nor any: unless it was made a moment ago, "+
-			"delete or rename it", e.name, e.what, e.holder)
+		return fmt.Sprintf("the name %s is taken by %s %s, which does not have this stack's tags, nor any: if targetgate has just made it, "+
+			"they will show soon; otherwise delete or rename it", e.name, e.what, e.holder)
 	}
 	return fmt.Sprintf("the name %s is taken by %s %s, which does not have this stack's tags: delete or rename it", e.name, e.what, e.holder)
 }

@@ -5,15 +5,19 @@ package apply
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/balancers/apply/input"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
@@ -79,28 +83,56 @@ func (s securityGroups) delete(ctx context.Context, c steps.DeleteSecurityGroup)
 	return err
 }
 
-// exchange removes from a security group what the plan removes later, and then adds the rules: EC2 has refused them beside the others. It
-// counts a prefix list for all entries that this may have. If there is no room even so, what was removed comes back.
+// exchange makes room: EC2 has refused new rules beside the old ones, as it counts a prefix list by its maximum size. It removes what the
+// plan would remove later, adds the new rules, and puts the old ones back if EC2 refuses the new ones even then.
 func (d *doing) exchange(ctx context.Context, c steps.Authorize, full error) error {
-	step, revoke := d.surplus(c.Group.ID)
-	if len(revoke.Rules) == 0 || d.blocked.isLeftOut(revoke, removes) {
+	step := d.surplus(c.Group.ID)
+	revoke, ok := step.Change.(steps.Revoke)
+	if !ok || !mayFit(c.Rules, revoke.Rules) || d.blocked.isLeftOut(revoke, removes) {
 		return full
 	}
 	groups := securityGroups{d.EC2, d.owner(), d.VPC}
 	if err := groups.revoke(ctx, revoke); err != nil {
 		return err
 	}
-	if err := groups.authorize(ctx, c); err != nil {
+	err := groups.authorize(ctx, c)
+	switch {
+	case err == nil:
+		d.exchanged = append(d.exchanged, revoke.Group.ID)
+		d.done(step, revoke, Made{})
+		return nil
+	case !ec2.IsRuleLimit(err): // the rules may be there, and have the room in the next pass if not
 		d.uncertain = true
-		return errors.Join(err, groups.authorize(ctx, steps.Authorize(revoke)))
+		return err
 	}
-	d.exchanged = append(d.exchanged, revoke.Group.ID)
-	d.done(step, revoke, Made{})
-	return nil
+	d.uncertain = true
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	if failed := groups.authorize(back, steps.Authorize(revoke)); failed != nil {
+		return fmt.Errorf("%w; the rules that made room for these could not be put back: %s", err, awserr.Message(failed))
+	}
+	return err
+}
+
+// restoreTimeout is how long rules are put back, also while the process ends.
+const restoreTimeout = 10 * time.Second
+
+// mayFit reports whether rules may have the room of others: they name fewer prefix lists, or as many in no more rules.
+func mayFit(rules, room []stack.Inbound) bool {
+	lists := func(rules []stack.Inbound) (n int) {
+		for _, rule := range rules {
+			if strings.HasPrefix(rule.Source, "pl-") {
+				n++
+			}
+		}
+		return n
+	}
+	need, has := lists(rules), lists(room)
+	return need < has || need == has && len(rules) <= len(room)
 }
 
 // surplus is the step that is yet to remove rules of a security group.
-func (d *doing) surplus(group string) (yet steps.Step, revoke steps.Revoke) {
+func (d *doing) surplus(group string) (yet steps.Step) {
 	added := false
 	for _, step := range d.pass.Plan {
 		switch c := step.Change.(type) {
@@ -108,11 +140,11 @@ func (d *doing) surplus(group string) (yet steps.Step, revoke steps.Revoke) {
 			added = added || c.Group.ID == group
 		case steps.Revoke:
 			if added && c.Group.ID == group {
-				return step, c
+				return step
 			}
 		}
 	}
-	return yet, revoke
+	return yet
 }
 
 // isExchanged reports whether a change was made before its turn.

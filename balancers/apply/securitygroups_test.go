@@ -15,23 +15,23 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// smallGroup is a security group with room for some rules, as EC2 counts them.
+// smallGroup is a security group with room for some rules, as EC2 counts them: the list pl-large counts as two.
 type smallGroup struct {
 	*fakeAWS
 	room, has int
 }
 
 func (s *smallGroup) Authorize(ctx context.Context, group string, rules []ec2.Permission) error {
-	if s.has+len(rules) > s.room {
-		s.calls = append(s.calls, fmt.Sprint("no room for ", len(rules)))
+	if s.has+weight(rules) > s.room {
+		s.calls = append(s.calls, fmt.Sprint("no room for ", weight(rules)))
 		return refusal("RulesPerSecurityGroupLimitExceeded")
 	}
-	s.has += len(rules)
+	s.has += weight(rules)
 	return s.fakeAWS.Authorize(ctx, group, rules)
 }
 
 func (s *smallGroup) Revoke(ctx context.Context, group string, rules []ec2.Permission) error {
-	s.has -= len(rules)
+	s.has -= weight(rules)
 	return s.fakeAWS.Revoke(ctx, group, rules)
 }
 
@@ -75,20 +75,39 @@ func TestRulesThatHaveNoRoomBesideTheFormerOnes(t *testing.T) {
 	}
 }
 
-// What has no room by itself takes nothing away.
-func TestRulesThatHaveNoRoomAtAll(t *testing.T) {
-	group := stack.Ref{ID: "sg-1"}
-	f, view := good(), &noted{}
-	a := &Applier{Calls: f.clients(), View: view}
-	a.Calls.EC2 = &smallGroup{f, 1, 1}
-	got := a.Run(t.Context(), Pass{ID: shop, Plan: do(
-		steps.Authorize{Group: group, Rules: []stack.Inbound{{From: 443, Source: "pl-1"}, {From: 444, Source: "pl-1"}}},
-		steps.Revoke{Group: group, Rules: []stack.Inbound{{From: 80, Source: "pl-1"}}},
-	)})
-	if diff := cmp.Diff([]string{"no room for 2", "Revoke sg-1", "no room for 2", "Authorize sg-1"}, f.calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+func weight(rules []ec2.Permission) (n int) {
+	for _, rule := range rules {
+		if n++; rule.Source.PrefixList == "pl-large" {
+			n++
+		}
 	}
-	if len(got.Failures) != 1 || len(got.LeftOut) != 1 || !IsRefusal(got.Failures[0].Err) || view.forgot != 1 {
-		t.Errorf("result %+v, forgot %d times", got, view.forgot)
+	return n
+}
+
+// What has no room by itself takes nothing away: if that is plain, at no time.
+func TestRulesThatHaveNoRoomAtAll(t *testing.T) {
+	group, former := stack.Ref{ID: "sg-1"}, []stack.Inbound{{From: 80, Source: "pl-1"}}
+	for name, test := range map[string]struct {
+		rules  []stack.Inbound
+		calls  []string
+		forgot int
+	}{
+		"two lists for one": {[]stack.Inbound{{From: 443, Source: "pl-1"}, {From: 444, Source: "pl-1"}}, []string{"no room for 2"}, 0},
+		"a larger list":     {[]stack.Inbound{{From: 443, Source: "pl-large"}}, []string{"no room for 2", "Revoke sg-1", "no room for 2", "Authorize sg-1"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, view := good(), &noted{}
+			a := &Applier{Calls: f.clients(), View: view}
+			a.Calls.EC2 = &smallGroup{f, 1, 1}
+			got := a.Run(t.Context(), Pass{ID: shop, Plan: do(
+				steps.Authorize{Group: group, Rules: test.rules}, steps.Revoke{Group: group, Rules: former},
+			)})
+			if diff := cmp.Diff(test.calls, f.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if len(got.Failures) != 1 || len(got.LeftOut) != 1 || !IsRefusal(got.Failures[0].Err) || view.forgot != test.forgot {
+				t.Errorf("result %+v, forgot %d times", got, view.forgot)
+			}
+		})
 	}
 }

@@ -54,8 +54,8 @@ func (o owner) check(ctx context.Context, wanted map[string]string, foreign *for
 	return nil
 }
 
-// checkMade is what AWS says it has made. It says the same of what is there already and has the name and the settings, whoever has made it:
-// if that may be, the tags tell, and what it has is to be read.
+// checkMade tells whether a create call has made what it answers with. AWS answers the same if there is one with this name and these
+// settings, whoever made it. If this one may have existed before, its tags decide, and what it has is to be read.
 func (o owner) checkMade(ctx context.Context, made Made, isOld bool, wanted map[string]string, what, name string) (Made, error) {
 	if made.Adopted = isOld || o.view.Exists(made.ID); !made.Adopted {
 		return made, nil

@@ -64,7 +64,7 @@ func (in *Input) needsSubnets() bool {
 		if scheme = cmp.Or(ptr.Deref(params.Scheme, ""), scheme); scheme != "" {
 			schemes = append(schemes, scheme)
 		}
-		if in.asksForSubnets(member) || lb != nil && getsIPv6(member, lb) {
+		if in.asksForSubnets(member) || getsIPv6(member, lb) || getsIPv6(member, in.SeenFront()) {
 			return true
 		}
 	}
@@ -80,10 +80,10 @@ func (in *Input) asksForSubnets(member membership.Member) bool {
 	return len(subnets) > 0 || member.Settings().Subnets != nil || in.needsFrontSubnets(member)
 }
 
-// getsIPv6 reports whether a member asks for IPv6 addresses that the load balancer does not have: its subnets may have none.
+// getsIPv6 reports whether a member asks for IPv6 addresses that the load balancer is there without: its subnets may have none.
 func getsIPv6(member membership.Member, lb *stack.LoadBalancer) bool {
 	wanted, _, _ := annotation.AddressType.In(member.Ingress.Annotations)
-	return !IsDualstack(lb.AddressType) && IsDualstack(cmp.Or(ptr.Deref(member.Settings().IPAddressType, ""), wanted))
+	return lb != nil && !IsDualstack(lb.AddressType) && IsDualstack(cmp.Or(ptr.Deref(member.Settings().IPAddressType, ""), wanted))
 }
 
 func (n *Needs) addMember(member membership.Member, issue bool) {
