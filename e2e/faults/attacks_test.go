@@ -8,8 +8,11 @@ package faults
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,8 +31,12 @@ import (
 // Somebody with small rights does what hurts most, and others deploy and lose pods as in quiet times. Each attack has a
 // function that begins it; its end is the test's.
 
-// maxMemory of targetgate under any attack, in MiB.
-const maxMemory = 256
+// maxMemory of targetgate under any attack, in MiB. The race detector's records come on top of that: on busy machines, connections that wait
+// longer have made it 261 in all.
+const (
+	maxMemory = 256
+	raceAdds  = 128
+)
 
 // The pod is never scheduled. To relabel it is the smallest right that there is.
 func TestPodWithManyGatesHarmsNoOther(t *testing.T) {
@@ -160,11 +167,22 @@ func repeat(t *testing.T, every time.Duration, do func(ctx context.Context, turn
 // assertMemory wants the most memory that targetgate has had since its start within bounds.
 func assertMemory(t *testing.T) {
 	t.Helper()
-	peak := peakMemory(t)
+	peak, most := peakMemory(t), maxMemory
 	t.Logf("targetgate has had %d MiB", peak)
-	if peak > maxMemory {
-		t.Errorf("targetgate has had %d MiB, want at most %d", peak, maxMemory)
+	if detectsRaces(t) {
+		most += raceAdds
 	}
+	if peak > most {
+		t.Errorf("targetgate has had %d MiB, want at most %d", peak, most)
+	}
+}
+
+// detectsRaces reports whether targetgate was built with the race detector.
+func detectsRaces(t *testing.T) bool {
+	t.Helper()
+	info, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", bed.Targetgate.PID()))
+	suite.Must(t, err)
+	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // peakMemory is the most that targetgate has had resident since its start, in MiB.
