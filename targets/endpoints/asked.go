@@ -29,7 +29,7 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 	}
 	out := map[elbv2.Target]bool{}
 	for _, binding := range bindings {
-		service, err := r.service(ctx, binding)
+		service, err := ServiceOf(ctx, r.reader, binding)
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func namedPorts(pod *corev1.Pod) []corev1.ContainerPort {
 		add(&pod.Spec.Containers[i])
 	}
 	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; isSidecar(c) {
+		if c := &pod.Spec.InitContainers[i]; IsSidecar(c) {
 			add(c)
 		}
 	}

@@ -153,7 +153,7 @@ func (r *Resolver) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBind
 		Odd:       map[string]string{},
 		skipped:   map[elbv2.Target]string{},
 	}
-	service, err := r.service(ctx, binding)
+	service, err := ServiceOf(ctx, r.reader, binding)
 	if err != nil {
 		return res, err
 	}
@@ -186,10 +186,10 @@ func (r *Resolution) fallBack() {
 	}
 }
 
-// service is the binding's Service, nil when it does not exist.
-func (r *Resolver) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*corev1.Service, error) {
+// ServiceOf reads the binding's Service. It is shared, and nil when it does not exist.
+func ServiceOf(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding) (*corev1.Service, error) {
 	var service corev1.Service
-	err := r.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name},
+	err := reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name},
 		&service, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil

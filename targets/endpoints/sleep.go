@@ -28,7 +28,7 @@ func shortestSleep(pod *corev1.Pod) int64 {
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if hook := preStop(c); isSidecar(c) && hook != nil && hook.Sleep == nil {
+		if hook := preStop(c); IsSidecar(c) && hook != nil && hook.Sleep == nil {
 			return 0
 		}
 	}
@@ -42,8 +42,8 @@ func preStop(c *corev1.Container) *corev1.LifecycleHandler {
 	return c.Lifecycle.PreStop
 }
 
-// isSidecar reports whether an init container runs beside the containers.
-func isSidecar(c *corev1.Container) bool {
+// IsSidecar reports whether an init container runs beside the containers.
+func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 

@@ -136,7 +136,7 @@ func describe(pod *corev1.Pod) string {
 // initialises reports whether that is an init container which has to end before the others start: a sidecar has not.
 func (e endpointState) initialises(name string) bool {
 	return slices.ContainsFunc(e.pod.Spec.InitContainers, func(c corev1.Container) bool {
-		return c.Name == name && (c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways)
+		return c.Name == name && !endpoints.IsSidecar(&c)
 	})
 }
 

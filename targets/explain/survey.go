@@ -88,7 +88,7 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 		return Survey{}, err
 	}
 	if why, successor := ownership.Unmanageable(binding, duplicates); why != "" {
-		service, err := s.service(ctx, binding)
+		service, err := endpoints.ServiceOf(ctx, s.reader, binding)
 		return Survey{Refused: why, Successor: successor, Service: service}, err
 	}
 	r, err := s.resolver(ctx, binding.Namespace)
@@ -116,19 +116,6 @@ func surveyOf(res endpoints.Resolution) Survey {
 		return cmp.Or(cmp.Compare(a.Target.ID, b.Target.ID), cmp.Compare(a.Target.Port, b.Target.Port))
 	})
 	return out
-}
-
-// service is the Service of a binding that is left alone, for which pods it selects; nil when it does not exist.
-func (s *Surveyor) service(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*corev1.Service, error) {
-	var service corev1.Service
-	err := s.reader.Get(ctx, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Spec.ServiceRef.Name}, &service)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
-	}
-	return &service, nil
 }
 
 // resolver is one for all bindings of a namespace, which has read all pods and EndpointSlices there.
