@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -215,9 +214,6 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 // do makes the change. Of what is adopted the view does not know all.
 func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, error) {
 	made, err := kind.do(d, ctx, change)
-	if c, ok := change.(steps.Authorize); ok && ec2.IsRuleLimit(err) {
-		err = d.exchange(ctx, c, err)
-	}
 	d.uncertain = d.uncertain || made.Adopted
 	return made, err
 }

@@ -32,7 +32,6 @@ type kind = row[*doing]
 var kinds = table(
 	rows(func(d *doing) securityGroups { return securityGroups{d.EC2, d.owner(), d.VPC} },
 		create(makes, securityGroups.create),
-		change(makes, securityGroups.authorize),
 		change(removes, securityGroups.revoke),
 		change(removes, securityGroups.delete),
 	),
@@ -82,7 +81,10 @@ var kinds = table(
 		change(makes, bindings.update),
 		change(removes, bindings.delete),
 	),
-	[]kind{change(sets, (*doing).nothing)},
+	[]kind{
+		change(makes, (*doing).authorize),
+		change(sets, (*doing).nothing),
+	},
 )
 
 func table(parts ...[]kind) map[reflect.Type]kind {

@@ -83,15 +83,24 @@ func (s securityGroups) delete(ctx context.Context, c steps.DeleteSecurityGroup)
 	return err
 }
 
+// authorize adds rules, in the room of others if need be.
+func (d *doing) authorize(ctx context.Context, c steps.Authorize) error {
+	groups := securityGroups{d.EC2, d.owner(), d.VPC}
+	err := groups.authorize(ctx, c)
+	if ec2.IsRuleLimit(err) {
+		return d.exchange(ctx, groups, c, err)
+	}
+	return err
+}
+
 // exchange makes room: EC2 has refused new rules beside the old ones, as it counts a prefix list by its maximum size. It removes what the
 // plan would remove later, adds the new rules, and puts the old ones back if EC2 refuses the new ones even then.
-func (d *doing) exchange(ctx context.Context, c steps.Authorize, full error) error {
+func (d *doing) exchange(ctx context.Context, groups securityGroups, c steps.Authorize, full error) error {
 	step := d.surplus(c.Group.ID)
 	revoke, ok := step.Change.(steps.Revoke)
 	if !ok || !mayFit(c.Rules, revoke.Rules) || d.blocked.isLeftOut(revoke, removes) {
 		return full
 	}
-	groups := securityGroups{d.EC2, d.owner(), d.VPC}
 	if err := groups.revoke(ctx, revoke); err != nil {
 		return err
 	}
