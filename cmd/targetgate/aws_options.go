@@ -53,7 +53,6 @@ func (o *options) validateAWS() []error {
 		o.notices = append(o.notices, "aws-api-endpoints: "+service)
 	}
 	faults = append(faults, o.validateFeatureGates()...)
-	faults = append(faults, o.validateNamespaces()...)
 	var err error
 	var skipped []string
 	if o.Throttle, skipped, err = budget.ParseRules(o.throttleText); err != nil {

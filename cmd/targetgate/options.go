@@ -231,6 +231,7 @@ func (o *options) validate() error {
 	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
 	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
 	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
+	faults = append(faults, o.validateNamespaces()...)
 	faults = append(faults, o.validateNames()...)
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
@@ -241,10 +242,11 @@ func (o *options) validate() error {
 // validateNames returns the faults of names of Kubernetes objects: with a wrong one, a replica would never lead.
 func (o *options) validateNames() (faults []error) {
 	if o.LeaderElection && len(validation.IsDNS1123Subdomain(o.LeaderElectionID)) > 0 {
-		faults = append(faults, fmt.Errorf("--leader-election-id=%s: want the name of a lease", o.LeaderElectionID))
+		faults = append(faults, fmt.Errorf("--leader-election-id=%s: want the name of a lease, as targetgate-leader", o.LeaderElectionID))
 	}
 	if o.LeaderElectionNamespace != "" && len(validation.IsDNS1123Label(o.LeaderElectionNamespace)) > 0 {
-		faults = append(faults, fmt.Errorf("--leader-election-namespace=%s: want the name of a namespace", o.LeaderElectionNamespace))
+		faults = append(faults, fmt.Errorf("--leader-election-namespace=%s: want the name of a namespace, as targetgate-system",
+			o.LeaderElectionNamespace))
 	}
 	return faults
 }

@@ -69,7 +69,7 @@ func parsePlanOptions(args []string, out io.Writer) (*planOptions, error) {
 	o.trimLists()
 	o.Provision.Enabled = true
 	o.Provision.complete(all, o.ClusterName, o.Networking.Unrestricted)
-	faults := append(o.validateAWS(), o.Provision.validate(false)...)
+	faults := slices.Concat(o.validateNamespaces(), o.validateAWS(), o.Provision.validate(false))
 	return o, errors.Join(append(faults, o.takeSubject(all.Args()))...)
 }
 

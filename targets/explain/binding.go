@@ -66,13 +66,13 @@ func (s *bindingState) bindingLink() Link {
 // deletedLink is of a binding that is being deleted. What keeps its targets in the group needs someone, as it does otherwise; until
 // targetgate has seen the deletion the status is not about that.
 func (s *bindingState) deletedLink() Link {
-	since, ready := stamp(s.binding.DeletionTimestamp.Time), s.status(v1beta1.ConditionReady)
+	at, ready := stamp(s.binding.DeletionTimestamp.Time), s.status(v1beta1.ConditionReady)
 	if advice := groupAdvice[ready.Reason]; advice != "" && s.behind() == "" {
-		return link("binding", Broken, "is being deleted since %s, and its targets cannot be deregistered: %s: %s",
-			since, ready.Reason, ready.Message).advise("%s", advice)
+		return link("binding", Broken, "was deleted at %s, and its targets cannot be deregistered: %s: %s",
+			at, ready.Reason, ready.Message).advise("%s", advice)
 	}
-	return link("binding", Waiting, "is being deleted since %s: its targets are to be deregistered, its gates opened. %s",
-		since, ready.Message)
+	return link("binding", Waiting, "was deleted at %s: targetgate deregisters its targets and opens its gates. %s",
+		at, ready.Message)
 }
 
 // specLink is what the binding asks for, whoever does it.

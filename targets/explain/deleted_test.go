@@ -21,14 +21,14 @@ func TestExplainOfBindingThatIsDeleted(t *testing.T) {
 	}{
 		"AWS denies access": {
 			v1beta1.ReasonAccessDenied, true,
-			"broken binding: is being deleted since 2026-11-18T12:00:00Z, and its targets cannot be deregistered: AccessDenied: words -> Look at",
+			"broken binding: was deleted at 2026-11-18T12:00:00Z, and its targets cannot be deregistered: AccessDenied: words -> Look at",
 		},
 		"not seen yet": {
 			v1beta1.ReasonAccessDenied, false, "broken targetgate: has seen generation 2 of the binding, not 3",
 		},
 		"goes on": {
 			v1beta1.ReasonDeleting, true,
-			"waiting binding: is being deleted since 2026-11-18T12:00:00Z: its targets are to be deregistered, its gates opened. words",
+			"waiting binding: was deleted at 2026-11-18T12:00:00Z: targetgate deregisters its targets and opens its gates. words",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

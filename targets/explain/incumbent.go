@@ -42,7 +42,7 @@ func (m marks) checkpointLink() Link {
 	at, known := m.checkpointAt()
 	switch {
 	case !m.binding.DeletionTimestamp.IsZero():
-		return link("incumbent", Waiting, "aws-load-balancer-controller deregisters the targets: the binding is being deleted since %s",
+		return link("incumbent", Waiting, "aws-load-balancer-controller deregisters the targets: the binding was deleted at %s",
 			stamp(m.binding.DeletionTimestamp.Time))
 	case !there:
 		return m.unlessYoung(Unknown, "has its finalizer on the binding, and no checkpoint: no pass has ended well, or its version is "+

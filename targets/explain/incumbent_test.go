@@ -56,7 +56,7 @@ func TestExplainReadsTheMarksOfTheIncumbent(t *testing.T) {
 		"no checkpoint yet":               {change: func(w *world) { w.binding.Annotations = nil; young(w) }, want: "waiting: " + no},
 		"no finalizer":                    {change: func(w *world) { w.binding.Finalizers = nil }, advised: true, want: "broken: " + unbegun},
 		"no finalizer yet":                {change: func(w *world) { w.binding.Finalizers = nil; young(w) }, want: "waiting: " + unbegun},
-		"being deleted":                   {checkpoint: "a/b", change: func(w *world) { w.binding.DeletionTimestamp = ptr.To(ago(time.Minute)) }, want: "waiting: aws-load-balancer-controller deregisters the targets: the binding is being deleted since 2026-11-21T11:59:00Z"},
+		"being deleted":                   {checkpoint: "a/b", change: func(w *world) { w.binding.DeletionTimestamp = ptr.To(ago(time.Minute)) }, want: "waiting: aws-load-balancer-controller deregisters the targets: the binding was deleted at 2026-11-21T11:59:00Z"},
 		"a finalizer is not to be expected": {change: func(w *world) {
 			w.binding.Finalizers = nil
 			w.namespace.Labels[ownership.RegisterLabel] = ownership.Enabled

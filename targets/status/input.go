@@ -116,8 +116,8 @@ func (v Input) ready() metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
 	case !v.Plan.ReplacedAt.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
-		c.Message = fmt.Sprintf("Targets that are no longer wanted, or whose nodes are to be replaced, stay until others are healthy; "+
-			"the former for %s at most", v.Policy.ReplacementTimeout)
+		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until others are healthy, for %s at most; those whose nodes are to be "+
+			"replaced stay until as many others are", v.Policy.ReplacementTimeout)
 	case v.Group.Working:
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
 	default:
