@@ -145,21 +145,21 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns ## Run targetgate against a real control plane and an emulated AWS.
 	$(call timed,end-to-end tests (some 15 min),$(e2e_programs) \
-		.bin/gotestsum --format testname -- -p 5 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
+		.bin/gotestsum --format testname -- -p 4 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (about 45 min; BENCH='flags').
 	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
 
-# Four packages at a time, five end to end, as most wait more than they work: the next one begins when one ends, the longest first. Vet,
-# which looks at all that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
+# Four packages at a time, as most wait more than they work: the next one begins when one ends, the longest first. Vet, which looks at all
+# that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
 test_flags := -vet=off -ldflags=-w
 unit_longest := ./targets ./charts ./e2e/kubelet ./e2e/emulator/dataplane
 
 # The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
 # All packages that have files with the build tag e2e; they have no other tests. Each has its own test bed.
 e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
-e2e_longest := ./e2e/beside ./e2e/rollouts ./e2e/admission ./e2e/ingress ./e2e/leaving ./e2e/faults ./e2e/ownership ./e2e/externaldns \
+e2e_longest := ./e2e/beside ./e2e/faults ./e2e/rollouts ./e2e/admission ./e2e/ingress ./e2e/leaving ./e2e/ownership ./e2e/externaldns \
 	./e2e/networking ./e2e/gates ./e2e/realtime ./e2e/chart
 # The tests find kubectl beside the control plane.
 e2e_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \

@@ -39,7 +39,7 @@ func testKill(t *testing.T, name string, kill, restart func()) {
 	taking, taken, rolling, leaving := newApp(name+"taking"), newApp(name+"taken"), newApp(name+"rolling"), newApp(name+"leaving")
 	apps := []*testbed.App{taking, taken, rolling, leaving}
 	for _, app := range apps {
-		app.PreStopSeconds = 100 // 10 s here: longer than targetgate needs to come back
+		app.PreStopSeconds = suite.LongSleep
 	}
 	deployOurs(t, rolling, leaving)
 	deployTheirs(t, taking, taken)

@@ -21,7 +21,7 @@ import (
 func TestMoveThereAndBackTouchesNoTarget(t *testing.T) {
 	t.Parallel()
 	app := newApp("moved")
-	app.PreStopSeconds = 100 // 10 s here: the incumbent takes a second and more to deregister, on a busy machine 5, which is not scaled
+	app.PreStopSeconds = suite.LongSleep // the incumbent takes a second and more to deregister, on a busy machine 5
 	deployTheirs(t, app)
 	begun, before := time.Now(), partOf(bed.GetBinding(t, app))
 	stop := bed.UnderLoad(t, app)

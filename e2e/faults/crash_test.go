@@ -19,9 +19,8 @@ import (
 // Rule 10: kill -9 after each kind of call, when a pod leaves and another one comes.
 func TestKilledAfterAnyCallLosesNothing(t *testing.T) {
 	app := suite.NewApp("crashed")
-	// 10 s here: longer than targetgate needs to come back, and the load balancer to stop sending. Pods come with their gate, also while
-	// nobody injects it.
-	app.PreStopSeconds, app.ExplicitGate = 100, true
+	app.PreStopSeconds = suite.LongSleep
+	app.ExplicitGate = true // pods come with their gate, also while nobody injects it
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	stop := bed.UnderLoad(t, app)

@@ -64,12 +64,12 @@ func TestRolloutSurvivesAWSOutage(t *testing.T) {
 }
 
 // A targetgate that cannot renew its lease for 10 s ends, by design, and is started again. The pods carry their gate
-// from the start: admission may be down when the API server is back, as only one targetgate runs here. They sleep 10 s
-// here: clients back off from an API server that is down, so each of the nodes, the controllers and targetgate is blind
-// for some seconds longer than the others, and that time is not scaled. Most of this test is waiting for them.
+// from the start: admission may be down when the API server is back, as only one targetgate runs here. They sleep long:
+// clients back off from an API server that is down, so each of the nodes, the controllers and targetgate is blind for some
+// seconds longer than the others. Most of this test is waiting for them.
 func TestRolloutSurvivesAPIServerOutage(t *testing.T) {
 	app := suite.NewApp("apiserver")
-	app.PreStopSeconds, app.ExplicitGate = 100, true
+	app.PreStopSeconds, app.ExplicitGate = suite.LongSleep, true
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	stop := bed.UnderLoad(t, app)

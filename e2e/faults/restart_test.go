@@ -22,8 +22,7 @@ import (
 // Rule 10: a crash at any line converges.
 func TestKilledInTheMiddleOfARolloutLosesNothing(t *testing.T) {
 	app := suite.NewApp("killed")
-	// 10 s here: longer than targetgate needs to come back (its time is not scaled) and the load balancer to stop sending.
-	app.Replicas, app.PreStopSeconds = 6, 100
+	app.Replicas, app.PreStopSeconds = 6, suite.LongSleep
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	old := suite.UIDs(bed.Pods(t, app))

@@ -25,7 +25,7 @@ func TestTargetsOfAnotherClusterSurviveEverything(t *testing.T) {
 	// Flags are at their most impatient: whatever looks for foreign targets finds these.
 	bed.WithFlags(t, "--drift-interval=10s")
 	app := suite.NewShared("shared")
-	app.PreStopSeconds = 60 // 6 s here: as long as targetgate needs to come back
+	app.PreStopSeconds = suite.LongSleep
 	bed.Deploy(t, app)
 	foreign := []state.Key{suite.TargetOf("10.63.200.1"), {ID: "10.63.200.2", Port: 9090}}
 	registerByHand(t, app, foreign...)

@@ -41,6 +41,10 @@ func NewApp(name string) *testbed.App {
 	return &testbed.App{Name: name, Replicas: 3, Gated: true, PreStopSeconds: 25}
 }
 
+// LongSleep is the PreStopSeconds of apps whose controller restarts, or falls behind, while pods leave: 20 s on the test bed. Such times
+// are not scaled: on a busy machine a restart took 10 s.
+const LongSleep = 200
+
 // NewInstanceApp is an app whose group holds the nodes. It keeps no connection: one through a node port would outlast the pod's endpoint,
 // and when the pod ends, a request that has just come in would be lost. That is so with AWS, too, and no controller can help it.
 func NewInstanceApp(name string) *testbed.App {
