@@ -149,7 +149,7 @@ var breaks = map[string]struct {
 	"two default backends": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "a", Port: networkingv1.ServiceBackendPort{Number: 80}}}
 		in.Members[0].Ingress.Spec.DefaultBackend, b.Spec.DefaultBackend = &backend, &backend
-	}, fault: `spec.defaultBackend, value "shop/b": the group has "shop/a"`},
+	}, fault: "spec.defaultBackend: port 443 has the default backend of Ingress shop/a, and a listener has one: want none, or another port"},
 	"a Service without the port":         {do: func(in *input.Input, _ *networkingv1.Ingress) { serviceOf(in.Services, "b").Spec.Ports[0].Port = 81 }, fault: `Service shop/b, spec.ports, value "80": the Service has no port`},
 	"nodes as targets without node port": {annotation: "target-type", value: "instance", fault: "has no node port"},
 	"a missing Service, not tolerated": {do: func(in *input.Input, b *networkingv1.Ingress) {

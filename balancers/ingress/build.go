@@ -28,7 +28,6 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 		}
 	}
 	seen := reading.SeenVotes(&in)
-	reading.AddSeenFallbacks(&in, all, seen)
 	for {
 		d := newDraft(&in, all, seen)
 		late := checker{d}.check()

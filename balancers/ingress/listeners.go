@@ -161,7 +161,7 @@ func (d listenerBuilder) heldSays(port int32, setting string) bool {
 	return slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.Listens(port) && r.MaySay(setting) })
 }
 
-// fallbacks are the default backends of the members on the port: those that are built together have one at most.
+// fallbacks are the default backends of the members on the port: those that are built together have one at most, unless it redirects.
 func (l *listener) fallbacks() (out []reading.Rule) {
 	for _, r := range l.members {
 		if r.Fallback != nil {
@@ -169,6 +169,29 @@ func (l *listener) fallbacks() (out []reading.Rule) {
 		}
 	}
 	return out
+}
+
+// checkFallbacks finds default backends beside another one: a listener has that which it is seen to have, else that of the first member.
+func (d checker) checkFallbacks() map[*reading.Reading]annotation.Fault {
+	faults := map[*reading.Reading]annotation.Fault{}
+	for _, l := range d.listeners {
+		fallbacks := l.fallbacks()
+		if l.redirected || len(fallbacks) == 0 {
+			continue
+		}
+		owner := fallbacks[0].Owner
+		if seen := reading.SeenFallback(d.in, d.all, l.port); seen != nil {
+			owner = seen.Name
+		}
+		for _, r := range l.members {
+			if r.Fallback != nil && r.Name != owner {
+				faults[r] = annotation.Fault{Field: r.Fallback.Field, Reason: fmt.Sprintf(
+					"port %d has the default backend of Ingress %s, and a listener has one: want none, or another port in %s",
+					l.port, owner, annotation.ListenPorts.FullName())}
+			}
+		}
+	}
+	return faults
 }
 
 // fallback is what is done with requests that no rule matches: the default backend of a member on the port. That of a held member stays as

@@ -167,6 +167,34 @@ func TestRedirectTakesRulesAway(t *testing.T) {
 	}
 }
 
+// Default backends of a listener that redirects stand in nobody's way; without the redirect it has one.
+func TestRedirectTakesDefaultBackendsAway(t *testing.T) {
+	in := three(t)
+	annotate(&in, 0, annotation.Prefix+"ssl-redirect", "443")
+	annotate(&in, 1, annotation.Prefix+"listen-ports", `[{"HTTP":80},{"HTTPS":8443}]`)
+	for _, member := range in.Members[:2] {
+		member.Ingress.Spec.DefaultBackend = &member.Ingress.Spec.Rules[0].HTTP.Paths[0].Backend
+	}
+	got, faults := Build(in)
+	if len(faults) > 0 || got.Members[1].Held {
+		t.Errorf("members %+v, faults %v", got.Members, faults)
+	}
+	for i, want := range []string{"", "shop/a-a:80", "shop/b-b:80"} {
+		l := got.LoadBalancers[0].Listeners[i]
+		if groups := reading.GroupsOf(l.Default); strings.Join(groups, ",") != want {
+			t.Errorf("by default port %d sends to %q, want %q", l.Port, groups, want)
+		}
+	}
+	annotate(&in, 0, annotation.Prefix+"ssl-redirect", "8080")
+	if got, faults = Build(in); !got.Members[0].Held || got.Members[1].Held {
+		t.Errorf("members %+v, want the first held that redirects to no listener; faults %v", got.Members, faults)
+	}
+	delete(in.Members[0].Ingress.Annotations, annotation.Prefix+"ssl-redirect")
+	if got, faults = Build(in); got.Members[0].Held || !got.Members[1].Held || len(faults) != 1 || !strings.Contains(faults[0].Error(), "port 80 has the default backend of Ingress shop/a") {
+		t.Errorf("members %+v, want the second held; faults %v", got.Members, faults)
+	}
+}
+
 // At a quota the member is held that wants something new, whatever its place; what is held counts as well.
 func TestQuotaHoldsWhoGrows(t *testing.T) {
 	in := three(t)

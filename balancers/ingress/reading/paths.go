@@ -80,13 +80,7 @@ func (r ruleReader) readFallback() {
 	}
 	r.Fail(annotation.At(field, err))
 	r.Fallback = &Rule{Rule: stack.Rule{Owner: r.Name, Action: action}, Field: field}
-	for port := range r.Ports {
-		r.addText(OfPort(fallbackSetting, port), r.Name, annotation.Fault{Field: field})
-	}
 }
-
-// fallbackSetting is the shared setting of a port that says whose default backend its listener has.
-const fallbackSetting = "default backend of port"
 
 // indexed is a path with its index in the Ingress.
 type indexed struct {

@@ -68,23 +68,21 @@ func (r *Reading) addSeenWebACLs(lb *stack.LoadBalancer) {
 	}
 }
 
-// AddSeenFallbacks adds whose default backends the listeners have, as far as their target groups tell.
-func AddSeenFallbacks(in *input.Input, readings []*Reading, seen map[string]Vote) {
-	lb, parts := in.SeenLoadBalancer(), in.SeenParts()
-	if lb == nil {
-		return
+// SeenFallback is whose default backend the listener of the port is seen to have, as far as its target groups tell; nil for nobody's.
+func SeenFallback(in *input.Input, readings []*Reading, port int32) *Reading {
+	listener, parts := input.SeenListener(in.SeenLoadBalancer(), port), in.SeenParts()
+	if listener == nil {
+		return nil
 	}
-	for _, listener := range lb.Listeners {
-		for _, r := range readings {
-			if r.Fallback == nil {
-				continue
-			}
-			wanted := GroupsOf(r.Fallback.Action)
-			if slices.ContainsFunc(GroupsOf(listener.Default), func(arn string) bool { return slices.Contains(wanted, cmp.Or(parts[arn], arn)) }) {
-				seen[OfPort(fallbackSetting, listener.Port)] = Vote{Text: r.Name, same: r.Name}
-			}
-		}
+	i := slices.IndexFunc(readings, func(r *Reading) bool {
+		return r.Fallback != nil && r.Listens(port) && slices.ContainsFunc(GroupsOf(listener.Default), func(arn string) bool {
+			return slices.Contains(GroupsOf(r.Fallback.Action), cmp.Or(parts[arn], arn))
+		})
+	})
+	if i < 0 {
+		return nil
 	}
+	return readings[i]
 }
 
 func (r *Reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {
