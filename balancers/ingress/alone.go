@@ -24,6 +24,7 @@ func CheckAlone(
 ) []annotation.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
 	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
+	reading.Settle([]*reading.Reading{r})
 	return append(r.Holding(), r.Told()...)
 }
 

@@ -38,6 +38,7 @@ func TestCheckAlone(t *testing.T) {
 		"hosts without certificates": {annotations: map[string]string{"listen-ports": `[{"HTTPS": 443}]`}},
 		"a wrong value":              {annotations: map[string]string{"scheme": "public"}, want: "scheme"},
 		"an unknown annotation":      {annotations: map[string]string{"sceme": "internal"}, want: "sceme"},
+		"rules for groups of others": {annotations: map[string]string{"manage-backend-security-group-rules": "true"}},
 		"what is not supported":      {annotations: map[string]string{"auth-type": "oidc"}, want: "auth-type"},
 	} {
 		t.Run(name, func(t *testing.T) {

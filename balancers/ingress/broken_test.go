@@ -112,7 +112,10 @@ var breaks = map[string]struct {
 	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "no security group of the VPC has the tag Name=blue"},
 	"rules without the shared group": {
 		annotation: "manage-backend-security-group-rules", value: "true",
-		do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.BackendSecurityGroups = false }, fault: "needs the shared security group",
+		do: func(in *input.Input, b *networkingv1.Ingress) {
+			in.Options.BackendSecurityGroups = false
+			agreeOn("security-groups", "sg-a")(in, b)
+		}, fault: "needs the shared security group",
 	},
 	"another value of an attribute":         {annotation: "load-balancer-attributes", value: "k=b", do: agreeOn("load-balancer-attributes", "k=a"), fault: `value "b": the group has "a"`},
 	"attributes that are no map":            {annotation: "load-balancer-attributes", value: "k", fault: "has no equals sign"},

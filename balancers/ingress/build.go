@@ -27,6 +27,7 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 			all = append(all, reading.Read(&in, i, forced))
 		}
 	}
+	reading.Settle(all)
 	seen := reading.SeenVotes(&in)
 	for {
 		d := newDraft(&in, all, seen)

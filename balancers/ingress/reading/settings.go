@@ -6,6 +6,7 @@ package reading
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -161,18 +162,37 @@ func (r settingsReader) addSubnets(setting string, entries []string, from annota
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
 func (r settingsReader) readAccess() {
 	r.addSecurityGroups(annotation.SecurityGroups)
-	manage, set := get(r.Reading, annotation.ManageBackendRules)
-	switch {
-	case set && manage && !r.in.Options.BackendSecurityGroups:
-		r.Fail(annotation.Fault{
-			Annotation: annotation.ManageBackendRules.FullName(), Value: "true",
-			Reason: "needs the shared security group, which --enable-backend-security-group=false switches off",
-		})
-	case set:
-		r.add(annotation.ManageBackendRules.Name, YesNo(manage), annotation.Fault{
-			Annotation: annotation.ManageBackendRules.FullName(),
-		})
+	if manage, set := get(r.Reading, annotation.ManageBackendRules); set {
+		r.add(annotation.ManageBackendRules.Name, YesNo(manage), annotation.Fault{Annotation: annotation.ManageBackendRules.FullName()})
 	}
+}
+
+// Settle leaves out what members say that does not count beside what others say, or are silent about.
+func Settle(readings []*Reading) {
+	giveGroups := slices.ContainsFunc(readings, func(r *Reading) bool {
+		entries, _, _ := annotation.SecurityGroups.In(r.Annotations())
+		return len(entries) > 0
+	})
+	for _, r := range readings {
+		if manage, ok := r.Votes[annotation.ManageBackendRules.Name]; !giveGroups {
+			r.leaveOut(annotation.ManageBackendRules.Name, "counts beside "+annotation.SecurityGroups.FullName()+" alone, which no Ingress "+
+				"of the group has: add that, or leave this out")
+		} else if ok && manage.Text == YesNo(true) && !r.in.Options.BackendSecurityGroups {
+			manage.From.Reason = "needs the shared security group, which --enable-backend-security-group=false switches off"
+			r.Fail(manage.From)
+		}
+	}
+}
+
+// leaveOut has what the member says of a setting not count, and warns of it. By itself nobody knows what the others say.
+func (r *Reading) leaveOut(setting, reason string) {
+	vote, ok := r.Votes[setting]
+	if !ok || r.in.Alone {
+		return
+	}
+	delete(r.Votes, setting)
+	vote.From.Reason = reason
+	r.warnOf(vote.From)
 }
 
 // addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
