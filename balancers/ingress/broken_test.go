@@ -117,14 +117,19 @@ var breaks = map[string]struct {
 			agreeOn("security-groups", "sg-a")(in, b)
 		}, fault: "needs the shared security group",
 	},
-	"another value of an attribute":         {annotation: "load-balancer-attributes", value: "k=b", do: agreeOn("load-balancer-attributes", "k=a"), fault: `value "b": the group has "a"`},
-	"attributes that are no map":            {annotation: "load-balancer-attributes", value: "k", fault: "has no equals sign"},
-	"another value of a tag":                {annotation: "tags", value: "team=b", do: agreeOn("tags", "team=a"), fault: `value "b": the group has "a"`},
-	"a tag of the controller":               {annotation: "tags", value: "ingress.k8s.aws/stack=x", fault: "is the controller's own"},
-	"a tag that is left to others":          {annotation: "tags", value: "cost=x", do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.ExternalTags = []string{"cost"} }, fault: "--external-managed-tags"},
-	"ports that are no JSON":                {annotation: "listen-ports", value: "80", fault: "is not the JSON that is wanted"},
-	"no port":                               {annotation: "listen-ports", value: "[]", fault: "want at least one listener"},
-	"another protocol on a port":            {annotation: "listen-ports", value: `[{"HTTPS":80}]`, fault: `the group has "HTTP"`},
+	"another value of an attribute": {annotation: "load-balancer-attributes", value: "k=b", do: agreeOn("load-balancer-attributes", "k=a"), fault: `value "b": the group has "a", as alb.ingress.kubernetes.io/load-balancer-attributes of Ingress shop/a says for the key k`},
+	"attributes that are no map":    {annotation: "load-balancer-attributes", value: "k", fault: "has no equals sign"},
+	"another value of a tag":        {annotation: "tags", value: "team=b", do: agreeOn("tags", "team=a"), fault: `value "b": the group has "a", as alb.ingress.kubernetes.io/tags of Ingress shop/a says for the key team`},
+	"a tag of the controller":       {annotation: "tags", value: "ingress.k8s.aws/stack=x", fault: "is the controller's own"},
+	"a tag that is left to others":  {annotation: "tags", value: "cost=x", do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.ExternalTags = []string{"cost"} }, fault: "--external-managed-tags"},
+	"ports that are no JSON":        {annotation: "listen-ports", value: "80", fault: "is not the JSON that is wanted"},
+	"no port":                       {annotation: "listen-ports", value: "[]", fault: "want at least one listener"},
+	"another protocol on a port":    {annotation: "listen-ports", value: `[{"HTTPS":80}]`, fault: `the group has "HTTP", as alb.ingress.kubernetes.io/listen-ports of Ingress shop/a says on port 80: want the same, or another port`},
+	"no protocol, where another has one": {do: func(in *input.Input, b *networkingv1.Ingress) {
+		annotate(in, 0, annotation.Prefix+"listen-ports", `[{"HTTPS":80}]`)
+		annotate(in, 2, annotation.Prefix+"listen-ports", `[{"HTTPS":80}]`)
+		delete(b.Annotations, annotation.Prefix+"listen-ports")
+	}, fault: `the group has "HTTPS", as alb.ingress.kubernetes.io/listen-ports of Ingress shop/a says on port 80: want the same, or another port; the default is [{"HTTP": 80}],`},
 	"a protocol that is none":               {annotation: "listen-ports", value: `[{"TCP":80}]`, fault: `protocol "TCP": want HTTP or HTTPS`},
 	"addresses that are none":               {annotation: "inbound-cidrs", value: "10.0.0.0", fault: "is not a CIDR"},
 	"other addresses":                       {annotation: "inbound-cidrs", value: "10.0.0.0/8", do: agreeOn("inbound-cidrs", "10.1.0.0/16"), fault: `the group has "10.1.0.0/16"`},

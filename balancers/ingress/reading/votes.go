@@ -168,11 +168,30 @@ func (r *Reading) contradicts(a Agreed) (annotation.Fault, bool) {
 		mine := r.Votes[setting]
 		if other, ok := a.Votes[setting]; ok && other.same != mine.same {
 			fault := mine.From
-			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + ": want the same, or nothing"
+			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + subjectOf(setting) + ": want " + insteadOf(setting)
 			return fault, true
 		}
 	}
 	return annotation.Fault{}, false
+}
+
+// subjectOf says which of several keys or ports the setting is for, as a part of a sentence.
+func subjectOf(setting string) string {
+	if _, key, ok := strings.Cut(setting, "["); ok {
+		return " for the key " + strings.TrimSuffix(key, "]")
+	}
+	if i := strings.LastIndexByte(setting, ' '); i >= 0 {
+		return " on port " + setting[i+1:]
+	}
+	return ""
+}
+
+// insteadOf says what would be right in the place of another value than the group has.
+func insteadOf(setting string) string {
+	if strings.HasPrefix(setting, protocolSetting) { // nothing is a protocol, too
+		return "the same, or another port; the default is " + annotation.ListenPorts.Default
+	}
+	return "the same, or nothing"
 }
 
 // Who says who has the vote, as a part of a sentence.
