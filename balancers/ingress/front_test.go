@@ -50,6 +50,11 @@ func TestFront(t *testing.T) {
 		},
 		"nobody asks for a subnet that is gone": {annotations: [3]string{"frontend-nlb-subnets=subnet-z"}, warned: "the VPC has no subnet subnet-z"},
 		"nobody asks for a group that is gone":  {annotations: [3]string{"frontend-nlb-security-groups=none"}, warned: "Name=none"},
+		"one asks for it in no subnets": {
+			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=443=443;frontend-nlb-subnets=", "listen-ports=[{\"HTTPS\":443}]", "listen-ports=[{\"HTTPS\":443}]"},
+			want:        []string{first, "listener 443 TCP FrontendNlb-tg-TCP-443", "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check},
+			warned:      `frontend-nlb-subnets, value "": is empty`,
+		},
 		"nobody asks for what cannot be read":   {annotations: [3]string{"frontend-nlb-healthcheck-interval-seconds=x"}, warned: `interval-seconds, value "x"`},
 		"one is held that asks for it": {
 			annotations: [3]string{"frontend-nlb-subnets=subnet-z", "enable-frontend-nlb=true;frontend-nlb-scheme=public"}, held: `scheme, value "public"`,

@@ -124,6 +124,8 @@ func TestWarnings(t *testing.T) {
 		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"an empty value takes the present web ACL off"}},
 		"TLS that nobody listens for":       {annotations: map[string]string{"listen-ports": `[{"HTTP": 80}]`}, do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a"}}} }, want: []string{"all listeners of this Ingress are for HTTP"}},
+		"no subnets":                        {annotations: map[string]string{"subnets": ""}, want: []string{`subnets, value "": is empty, so it does not count: want IDs`}},
+		"no security groups":                {annotations: map[string]string{"security-groups": ","}, want: []string{`security-groups, value ",": is empty`}},
 		"rules for no security groups":      {annotations: map[string]string{"manage-backend-security-group-rules": "true"}, want: []string{"counts beside alb.ingress.kubernetes.io/security-groups alone"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
 	} {

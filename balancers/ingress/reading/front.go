@@ -78,8 +78,9 @@ func (r *Reading) Told() []annotation.Fault {
 // readFrontSettings reads the settings of what is to stand in front.
 func (r settingsReader) readFrontSettings() {
 	say(r.Reading, annotation.FrontScheme, "", "", asIs)
-	subnets, _ := get(r.Reading, annotation.FrontSubnets)
-	r.addSubnets(annotation.FrontSubnets.Name, subnets, annotation.Fault{Annotation: annotation.FrontSubnets.FullName()})
+	r.addSubnets(annotation.FrontSubnets.Name, r.namesIn(annotation.FrontSubnets), annotation.Fault{
+		Annotation: annotation.FrontSubnets.FullName(),
+	})
 	say(r.Reading, annotation.FrontAllocations, "", "", commas)
 	r.addSecurityGroups(annotation.FrontSecurityGroups)
 	for _, key := range []annotation.Key[string]{

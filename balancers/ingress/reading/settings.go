@@ -140,7 +140,7 @@ func (r settingsReader) readSubnets() {
 			entries = append(entries, string(id))
 		}
 	} else {
-		entries, _ = get(r.Reading, annotation.Subnets)
+		entries = r.namesIn(annotation.Subnets)
 	}
 	r.addSubnets(annotation.Subnets.Name, entries, from)
 }
@@ -195,10 +195,20 @@ func (r *Reading) leaveOut(setting, reason string) {
 	r.warnOf(vote.From)
 }
 
+// namesIn are the IDs and names in an annotation. One without any says nothing.
+func (r settingsReader) namesIn(key annotation.Key[[]string]) []string {
+	entries, set := get(r.Reading, key)
+	if set && len(entries) == 0 {
+		r.warnOf(annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()],
+			Reason: "is empty, so it does not count: want IDs or values of Name tags, or leave it out"})
+	}
+	return entries
+}
+
 // addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
 func (r settingsReader) addSecurityGroups(key annotation.Key[[]string]) {
-	entries, set := get(r.Reading, key)
-	if !set || len(entries) == 0 || r.in.Alone {
+	entries := r.namesIn(key)
+	if len(entries) == 0 || r.in.Alone {
 		return
 	}
 	from := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
