@@ -170,6 +170,22 @@ func TestRedirectTakesRulesAway(t *testing.T) {
 	}
 }
 
+// A port of one member's params that cannot be read switches the redirect of the whole group off, and those who ask for it are told.
+func TestWrongRedirectOfParamsHoldsForAll(t *testing.T) {
+	in := three(t)
+	annotate(&in, 0, annotation.Prefix+"ssl-redirect", "443")
+	in.Members[1].Params = &v1beta1.IngressClassParams{Spec: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}}
+	in.Members[1].Params.Name = "p"
+	got, faults := Build(in)
+	if len(lines(got, 80)) != 6 {
+		t.Errorf("rules %v, want those of all three on port 80", lines(got, 80))
+	}
+	if len(faults) != 2 || faults[0].Member != "shop/a" || !faults[0].Warning || !strings.Contains(faults[0].Error(),
+		`ssl-redirect, value "443": spec.sslRedirectPort of IngressClassParams p, which Ingress shop/b has, cannot be read`) {
+		t.Errorf("faults %v", faults)
+	}
+}
+
 // Default backends of a listener that redirects stand in nobody's way; without the redirect it has one.
 func TestRedirectTakesDefaultBackendsAway(t *testing.T) {
 	in := three(t)

@@ -89,14 +89,22 @@ func attributes(list []v1beta1.Attribute) map[string]string {
 
 // readSSLRedirect has a port of params that cannot be read switch the redirect off, as the incumbent does.
 func (r settingsReader) readSSLRedirect() {
-	port := r.params.SSLRedirectPort
-	if port != "" {
-		if _, err := annotation.SSLRedirect.Parse(port); err != nil {
-			r.warnOf(r.paramsFault("spec.sslRedirectPort", port, err.Error()+"; nothing is redirected"))
-			return
-		}
+	if err := r.wrongRedirect(); err != nil {
+		r.warnOf(r.paramsFault(redirectField, r.params.SSLRedirectPort, err.Error()+"; nothing is redirected"))
+		return
 	}
-	say(r.Reading, annotation.SSLRedirect, "spec.sslRedirectPort", port, decimal)
+	say(r.Reading, annotation.SSLRedirect, redirectField, r.params.SSLRedirectPort, decimal)
+}
+
+const redirectField = "spec.sslRedirectPort"
+
+// wrongRedirect is what is wrong with the port of the member's params.
+func (r *Reading) wrongRedirect() error {
+	if r.params.SSLRedirectPort == "" {
+		return nil
+	}
+	_, err := annotation.SSLRedirect.Parse(r.params.SSLRedirectPort)
+	return err
 }
 
 // readShield reads whether the load balancer is protected. Without a subscription that is left as it is.
@@ -169,15 +177,21 @@ func (r settingsReader) readAccess() {
 
 // Settle leaves out what members say that does not count beside what others say, or are silent about.
 func Settle(readings []*Reading) {
+	noRedirect := slices.IndexFunc(readings, func(r *Reading) bool { return r.wrongRedirect() != nil })
 	giveGroups := slices.ContainsFunc(readings, func(r *Reading) bool {
 		entries, _, _ := annotation.SecurityGroups.In(r.Annotations())
 		return len(entries) > 0
 	})
 	for _, r := range readings {
-		if manage, ok := r.Votes[annotation.ManageBackendRules.Name]; !giveGroups {
+		if noRedirect >= 0 {
+			r.leaveOut(annotation.SSLRedirect.Name, redirectField+" of "+readings[noRedirect].paramsObject()+", which Ingress "+
+				readings[noRedirect].Name+" has, cannot be read, so that nothing of the group is redirected: mend that first")
+		}
+		if !giveGroups {
 			r.leaveOut(annotation.ManageBackendRules.Name, "counts beside "+annotation.SecurityGroups.FullName()+" alone, which no Ingress "+
 				"of the group has: add that, or leave this out")
-		} else if ok && manage.Text == YesNo(true) && !r.in.Options.BackendSecurityGroups {
+		}
+		if manage := r.Votes[annotation.ManageBackendRules.Name]; manage.Text == YesNo(true) && giveGroups && !r.in.Options.BackendSecurityGroups {
 			manage.From.Reason = "needs the shared security group, which --enable-backend-security-group=false switches off"
 			r.Fail(manage.From)
 		}
