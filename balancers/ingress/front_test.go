@@ -55,7 +55,7 @@ func TestFront(t *testing.T) {
 			want:        []string{first, "listener 443 TCP FrontendNlb-tg-TCP-443", "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check},
 			warned:      `frontend-nlb-subnets, value "": is empty`,
 		},
-		"nobody asks for what cannot be read":   {annotations: [3]string{"frontend-nlb-healthcheck-interval-seconds=x"}, warned: `interval-seconds, value "x"`},
+		"nobody asks for what cannot be read": {annotations: [3]string{"frontend-nlb-healthcheck-interval-seconds=x"}, warned: `interval-seconds, value "x"`},
 		"one is held that asks for it": {
 			annotations: [3]string{"frontend-nlb-subnets=subnet-z", "enable-frontend-nlb=true;frontend-nlb-scheme=public"}, held: `scheme, value "public"`,
 		},
@@ -126,6 +126,23 @@ func TestFront(t *testing.T) {
 			held:        "1 addresses for",
 		},
 		"a tag that is ours": {annotations: [3]string{"enable-frontend-nlb=true", "frontend-nlb-tags=ingress.k8s.aws/stack=x"}, held: "is the controller's own"},
+		"ports are checked at paths of their own": {
+			annotations: [3]string{
+				`enable-frontend-nlb=true;frontend-nlb-healthcheck-path=/a;listen-ports=[{"HTTP":80}]`,
+				`frontend-nlb-healthcheck-path=/b;frontend-nlb-healthcheck-interval-seconds=30;listen-ports=[{"HTTPS":443}]`, `listen-ports=[{"HTTPS":443}]`,
+			},
+			want: []string{
+				first, "listener 80 TCP FrontendNlb-tg-TCP-80", "listener 443 TCP FrontendNlb-tg-TCP-443",
+				"group FrontendNlb-tg-TCP-80 TCP:80 to 80" + strings.Replace(check, "Path:/", "Path:/a", 1),
+				"group FrontendNlb-tg-TCP-443 TCP:443 to 443" + strings.NewReplacer("Path:/", "Path:/b", "Interval:15", "Interval:30").Replace(check),
+			},
+		},
+		"a port is checked at two paths": {
+			annotations: [3]string{
+				"enable-frontend-nlb=true;frontend-nlb-healthcheck-path=/a", "frontend-nlb-healthcheck-path=/b", "frontend-nlb-healthcheck-path=/a",
+			},
+			held: `healthcheck-path, value "/b": the group has "/a", as alb.ingress.kubernetes.io/frontend-nlb-healthcheck-path of Ingress shop/a says on port 443`,
+		},
 		"health checks that overlap": {
 			annotations: [3]string{"", "enable-frontend-nlb=true;frontend-nlb-healthcheck-timeout-seconds=15"}, held: "longer than the timeout",
 		},
@@ -164,9 +181,11 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// TestFrontStays: what is seen in front stays as it is while the only member that speaks of it cannot be read.
+// TestFrontStays: what is seen in front stays as it is while the only member that speaks of it cannot be read, whatever others say of theirs.
 func TestFrontStays(t *testing.T) {
 	in := three(t)
+	annotate(&in, 2, annotation.ListenPorts.FullName(), `[{"HTTPS":8443}]`)
+	annotate(&in, 2, annotation.FrontCheckPath.FullName(), "/c")
 	for key, value := range map[string]string{
 		"enable-frontend-nlb": "true", "frontend-nlb-scheme": "internal", "frontend-nlb-healthcheck-path": "/x",
 		"frontend-nlb-attributes": "load_balancing.cross_zone.enabled=true", "frontend-nlb-tags": "a=b",

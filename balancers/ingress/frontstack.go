@@ -28,18 +28,19 @@ func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 	if err != nil {
 		return d.voters(annotation.EnableFront.Name, err.Error())
 	}
-	if setting, reason := d.frontFault(len(subnets)); reason != "" {
+	ports := d.frontPorts()
+	if setting, reason := d.frontFault(len(subnets), ports); reason != "" {
 		return d.voters(setting, reason)
 	}
 	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{d.frontBalancer(subnets)}}
-	d.addFrontListeners(d.FrontCheck())
+	d.addFrontListeners(ports)
 	return nil
 }
 
 // frontFault says what is wrong with what the group agrees on, "" for nothing, and of which setting.
-func (d frontBuilder) frontFault(subnets int) (setting, reason string) {
+func (d frontBuilder) frontFault(subnets int, ports map[int32]int32) (setting, reason string) {
 	addresses, tags := len(d.List(annotation.FrontAllocations.Name)), len(d.Keys(annotation.FrontTags.Name))
-	overlap := reading.Overlapping(d.FrontCheck())
+	overlap := d.Overlapping(slices.Collect(maps.Keys(ports)))
 	switch {
 	case addresses > 0 && d.frontScheme() != annotation.InternetFacing:
 		return annotation.FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: want the scheme " +
@@ -130,10 +131,10 @@ func (d frontBuilder) frontPorts() map[int32]int32 {
 }
 
 // addFrontListeners adds the listeners in front, each with the target group that it sends to.
-func (d frontBuilder) addFrontListeners(check stack.HealthCheck) {
-	ports, lb := d.frontPorts(), &d.front.LoadBalancers[0]
+func (d frontBuilder) addFrontListeners(ports map[int32]int32) {
+	lb := &d.front.LoadBalancers[0]
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
-		part := stack.FrontGroupPart(port)
+		part, check := stack.FrontGroupPart(port), d.FrontCheck(port)
 		hashed := []string{
 			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", reading.TCP, check.Port, check.Protocol,
 		}

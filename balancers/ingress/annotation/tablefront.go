@@ -44,36 +44,36 @@ var (
 			"are the same.",
 	}, parseFrontPorts)
 	FrontCheckPort = add(Annotation{
-		Name: "frontend-nlb-healthcheck-port", Scope: OfGroup, Combine: Agree, Default: TrafficPort,
+		Name: "frontend-nlb-healthcheck-port", Scope: OfListener, Combine: Agree, Default: TrafficPort,
 		Example: "443",
 		Doc:     "The port at which the Network Load Balancer checks the load balancer: traffic-port or a number.",
 	}, parseCheckPort)
 	FrontCheckProtocol = add(Annotation{
-		Name: "frontend-nlb-healthcheck-protocol", Scope: OfGroup, Combine: Agree, Default: string(HTTP),
+		Name: "frontend-nlb-healthcheck-protocol", Scope: OfListener, Combine: Agree, Default: string(HTTP),
 		Example: "HTTPS", Doc: "The protocol of these health checks.",
 	}, oneOf(string(HTTP), string(HTTPS)))
 	FrontCheckPath = add(Annotation{
-		Name: "frontend-nlb-healthcheck-path", Scope: OfGroup, Combine: Agree, Default: "/",
+		Name: "frontend-nlb-healthcheck-path", Scope: OfListener, Combine: Agree, Default: "/",
 		Example: "/healthz", Doc: "The path of these health checks.",
 	}, parseCheckPath)
 	FrontCheckInterval = add(Annotation{
-		Name: "frontend-nlb-healthcheck-interval-seconds", Scope: OfGroup, Combine: Agree, Default: "15",
+		Name: "frontend-nlb-healthcheck-interval-seconds", Scope: OfListener, Combine: Agree, Default: "15",
 		Example: "10", Doc: "The seconds from one of these health checks to the next.",
 	}, intBetween(5, 300))
 	FrontCheckTimeout = add(Annotation{
-		Name: "frontend-nlb-healthcheck-timeout-seconds", Scope: OfGroup, Combine: Agree, Default: "5",
+		Name: "frontend-nlb-healthcheck-timeout-seconds", Scope: OfListener, Combine: Agree, Default: "5",
 		Example: "3", Doc: "The seconds that one of these health checks may take.",
 	}, intBetween(2, 120))
 	FrontHealthyThreshold = add(Annotation{
-		Name: "frontend-nlb-healthcheck-healthy-threshold-count", Scope: OfGroup, Combine: Agree, Default: "2",
+		Name: "frontend-nlb-healthcheck-healthy-threshold-count", Scope: OfListener, Combine: Agree, Default: "2",
 		Example: "2", Doc: "The passed ones of these health checks that make the load balancer healthy.",
 	}, intBetween(2, 10))
 	FrontUnhealthyThreshold = add(Annotation{
-		Name: "frontend-nlb-healthcheck-unhealthy-threshold-count", Scope: OfGroup, Combine: Agree, Default: "2",
+		Name: "frontend-nlb-healthcheck-unhealthy-threshold-count", Scope: OfListener, Combine: Agree, Default: "2",
 		Example: "3", Doc: "The failed ones of these health checks that make the load balancer unhealthy.",
 	}, intBetween(2, 10))
 	FrontSuccessCodes = add(Annotation{
-		Name: "frontend-nlb-healthcheck-success-codes", Scope: OfGroup, Combine: Agree, Default: "200",
+		Name: "frontend-nlb-healthcheck-success-codes", Scope: OfListener, Combine: Agree, Default: "200",
 		Example: "200-399", Doc: "The status codes of a passed one of these health checks.",
 	}, parseFrontCodes)
 	FrontAttributes = add(Annotation{

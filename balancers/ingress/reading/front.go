@@ -83,18 +83,6 @@ func (r settingsReader) readFrontSettings() {
 	})
 	say(r.Reading, annotation.FrontAllocations, "", "", commas)
 	r.addSecurityGroups(annotation.FrontSecurityGroups)
-	for _, key := range []annotation.Key[string]{
-		annotation.FrontCheckPort, annotation.FrontCheckProtocol, annotation.FrontCheckPath, annotation.FrontSuccessCodes,
-	} {
-		if value, set := get(r.Reading, key); set {
-			r.addText(key.Name, value, annotation.Fault{Annotation: key.FullName()})
-		}
-	}
-	for _, key := range []annotation.Key[int64]{
-		annotation.FrontCheckInterval, annotation.FrontCheckTimeout, annotation.FrontHealthyThreshold, annotation.FrontUnhealthyThreshold,
-	} {
-		say(r.Reading, key, "", "", decimal)
-	}
 	attributes, _ := get(r.Reading, annotation.FrontAttributes)
 	r.addKeys(annotation.FrontAttributes.Name, attributes, annotation.Fault{Annotation: annotation.FrontAttributes.FullName()})
 	tags, _ := get(r.Reading, annotation.FrontTags)
@@ -102,8 +90,33 @@ func (r settingsReader) readFrontSettings() {
 		Annotation: annotation.FrontTags.FullName(), Value: r.Annotations()[annotation.FrontTags.FullName()],
 	}, tags))
 	r.addKeys(annotation.FrontTags.Name, tags, annotation.Fault{Annotation: annotation.FrontTags.FullName()})
-	r.checkFront(len(tags))
 	r.readFrontPorts()
+	r.readFrontChecks()
+	r.checkFront(len(tags))
+}
+
+// readFrontChecks reads how the load balancer is checked, which each port in front has of its own.
+func (r settingsReader) readFrontChecks() {
+	for _, key := range []annotation.Key[string]{
+		annotation.FrontCheckPort, annotation.FrontCheckProtocol, annotation.FrontCheckPath, annotation.FrontSuccessCodes,
+	} {
+		if value, set := get(r.Reading, key); set {
+			r.addFrontCheck(key.Annotation, value)
+		}
+	}
+	for _, key := range []annotation.Key[int64]{
+		annotation.FrontCheckInterval, annotation.FrontCheckTimeout, annotation.FrontHealthyThreshold, annotation.FrontUnhealthyThreshold,
+	} {
+		if value, set := get(r.Reading, key); set {
+			r.addFrontCheck(key.Annotation, decimal(value))
+		}
+	}
+}
+
+func (r settingsReader) addFrontCheck(row *annotation.Annotation, text string) {
+	for _, port := range r.FrontPorts {
+		r.addText(OfPort(row.Name, port), text, annotation.Fault{Annotation: row.FullName()})
+	}
 }
 
 // readFrontPorts reads on which ports the member wants what stands in front to listen: those that it maps to a port of its own, or without
@@ -137,37 +150,38 @@ func (r settingsReader) checkFront(tags int) {
 		})
 	}
 	own := Agreed{Votes: r.Votes}
-	if reason := Overlapping(own.FrontCheck()); r.in.Alone && reason != "" && own.Get(annotation.EnableFront.Name, "") == YesNo(true) {
+	if reason := own.Overlapping(r.FrontPorts); r.in.Alone && reason != "" && r.AsksForFront() {
 		fault := r.Votes[annotation.EnableFront.Name].From
 		fault.Reason = reason
 		r.Fail(fault)
 	}
 }
 
-// Overlapping says that one health check begins before the last one must have ended, "" if not.
-func Overlapping(check stack.HealthCheck) string {
-	if check.Timeout < check.Interval {
-		return ""
+// Overlapping says at which of the ports in front one health check begins before the last one must have ended, "" for none.
+func (a Agreed) Overlapping(ports []int32) string {
+	for _, port := range slices.Sorted(slices.Values(ports)) {
+		if check := a.FrontCheck(port); check.Timeout >= check.Interval {
+			return fmt.Sprintf("health checks for port %d are every %d s and may take %d s: want an interval that is longer than the timeout in %s",
+				port, check.Interval, check.Timeout, annotation.FrontCheckInterval.FullName())
+		}
 	}
-	return fmt.Sprintf("health checks are every %d s and may take %d s: want an interval that is longer than the timeout in %s",
-		check.Interval, check.Timeout, annotation.FrontCheckInterval.FullName())
+	return ""
 }
 
 // FrontPort is the setting that says to which port of the load balancer a port in front leads. Without it that is the same.
 func FrontPort(port int32) string { return OfPort(annotation.FrontPorts.Name, port) }
 
-// FrontCheck is how the load balancer is checked.
-func (a Agreed) FrontCheck() stack.HealthCheck {
-	number := func(key annotation.Key[int64]) int32 {
-		n, _ := strconv.ParseInt(a.Get(key.Name, key.Default), 10, 32) // it is one
+// FrontCheck is how the load balancer is checked for a port in front.
+func (a Agreed) FrontCheck(port int32) stack.HealthCheck {
+	text := func(row *annotation.Annotation) string { return a.Get(OfPort(row.Name, port), row.Default) }
+	number := func(row *annotation.Annotation) int32 {
+		n, _ := strconv.ParseInt(text(row), 10, 32) // it is one
 		return int32(n)
 	}
 	return stack.HealthCheck{
-		Port:     a.Get(annotation.FrontCheckPort.Name, annotation.FrontCheckPort.Default),
-		Protocol: a.Get(annotation.FrontCheckProtocol.Name, annotation.FrontCheckProtocol.Default),
-		Path:     a.Get(annotation.FrontCheckPath.Name, annotation.FrontCheckPath.Default),
-		Matcher:  a.Get(annotation.FrontSuccessCodes.Name, annotation.FrontSuccessCodes.Default),
-		Interval: number(annotation.FrontCheckInterval), Timeout: number(annotation.FrontCheckTimeout),
-		Healthy: number(annotation.FrontHealthyThreshold), Unhealthy: number(annotation.FrontUnhealthyThreshold),
+		Port: text(annotation.FrontCheckPort.Annotation), Protocol: text(annotation.FrontCheckProtocol.Annotation),
+		Path: text(annotation.FrontCheckPath.Annotation), Matcher: text(annotation.FrontSuccessCodes.Annotation),
+		Interval: number(annotation.FrontCheckInterval.Annotation), Timeout: number(annotation.FrontCheckTimeout.Annotation),
+		Healthy: number(annotation.FrontHealthyThreshold.Annotation), Unhealthy: number(annotation.FrontUnhealthyThreshold.Annotation),
 	}
 }

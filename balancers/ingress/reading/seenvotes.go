@@ -155,18 +155,20 @@ func (r *Reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 		delete(r.Votes, OfKey(annotation.FrontTags.Name, key))
 	}
 	for _, group := range seen.TargetGroups {
-		if port := stack.FrontPort(group.Part); group.TargetPort != 0 {
+		port, check := stack.FrontPort(group.Part), group.HealthCheck
+		if group.TargetPort != 0 {
 			r.add(FrontPort(port), decimal(int64(group.TargetPort)), annotation.Fault{})
 		}
-		check := group.HealthCheck
-		r.addText(annotation.FrontCheckPort.Name, check.Port, annotation.Fault{})
-		r.addText(annotation.FrontCheckProtocol.Name, check.Protocol, annotation.Fault{})
-		r.addText(annotation.FrontCheckPath.Name, check.Path, annotation.Fault{})
-		r.addText(annotation.FrontSuccessCodes.Name, check.Matcher, annotation.Fault{})
-		r.add(annotation.FrontCheckInterval.Name, decimal(int64(check.Interval)), annotation.Fault{})
-		r.add(annotation.FrontCheckTimeout.Name, decimal(int64(check.Timeout)), annotation.Fault{})
-		r.add(annotation.FrontHealthyThreshold.Name, decimal(int64(check.Healthy)), annotation.Fault{})
-		r.add(annotation.FrontUnhealthyThreshold.Name, decimal(int64(check.Unhealthy)), annotation.Fault{})
+		for name, value := range map[string]string{
+			annotation.FrontCheckPort.Name: check.Port, annotation.FrontCheckProtocol.Name: check.Protocol,
+			annotation.FrontCheckPath.Name: check.Path, annotation.FrontSuccessCodes.Name: check.Matcher,
+			annotation.FrontCheckInterval.Name:      decimal(int64(check.Interval)),
+			annotation.FrontCheckTimeout.Name:       decimal(int64(check.Timeout)),
+			annotation.FrontHealthyThreshold.Name:   decimal(int64(check.Healthy)),
+			annotation.FrontUnhealthyThreshold.Name: decimal(int64(check.Unhealthy)),
+		} {
+			r.addText(OfPort(name, port), value, annotation.Fault{})
+		}
 	}
 }
 

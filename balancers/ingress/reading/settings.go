@@ -191,7 +191,8 @@ func Settle(readings []*Reading) {
 			r.leaveOut(annotation.ManageBackendRules.Name, "counts beside "+annotation.SecurityGroups.FullName()+" alone, which no Ingress "+
 				"of the group has: add that, or leave this out")
 		}
-		if manage := r.Votes[annotation.ManageBackendRules.Name]; manage.Text == YesNo(true) && giveGroups && !r.in.Options.BackendSecurityGroups {
+		manage := r.Votes[annotation.ManageBackendRules.Name]
+		if giveGroups && manage.Text == YesNo(true) && !r.in.Options.BackendSecurityGroups {
 			manage.From.Reason = "needs the shared security group, which --enable-backend-security-group=false switches off"
 			r.Fail(manage.From)
 		}
