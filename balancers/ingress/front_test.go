@@ -86,7 +86,9 @@ func TestFront(t *testing.T) {
 			want: []string{first, "listener 8080 TCP FrontendNlb-tg-TCP-8080", "group FrontendNlb-tg-TCP-8080 TCP:8080 to 80" + check},
 		},
 		"ports are mapped by one": {
-			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443"},
+			annotations: [3]string{
+				"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443", `listen-ports=[{"HTTPS":443}]`, `listen-ports=[{"HTTPS":443}]`,
+			},
 			want: []string{
 				first, "listener 80 TCP FrontendNlb-tg-TCP-80", "listener 443 TCP FrontendNlb-tg-TCP-443",
 				"group FrontendNlb-tg-TCP-80 TCP:80 to 443" + check, "group FrontendNlb-tg-TCP-443 TCP:443 to 443" + check,
@@ -111,8 +113,15 @@ func TestFront(t *testing.T) {
 			warned: `value "9000=443": this Ingress does not listen on port 443`,
 		},
 		"ports are mapped twice": {
-			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443", "frontend-nlb-listener-port-mapping=80=80"},
-			held:        `the group has "443"`,
+			annotations: [3]string{
+				"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443", "frontend-nlb-listener-port-mapping=80=80", `listen-ports=[{"HTTPS":443}]`,
+			},
+			held: `the group has "443"`,
+		},
+		"a port of one is mapped to another's": {
+			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443", "", `listen-ports=[{"HTTPS":443}]`},
+			held: `port-mapping, value "80": the group has "443", as alb.ingress.kubernetes.io/frontend-nlb-listener-port-mapping of ` +
+				"Ingress shop/a says on port 80: want the same, or another port in front; without a mapping each port leads to itself",
 		},
 		"members disagree": {
 			annotations: [3]string{"enable-frontend-nlb=false", "enable-frontend-nlb=true"}, held: `the group has "false"`,
@@ -211,24 +220,28 @@ func TestFrontStays(t *testing.T) {
 	}
 }
 
-// TestFrontPortsStay: a port in front that leads to a port of a held member alone is left alone, though others want to be reached there.
+// TestFrontPortsStay: a port in front that leads to a port of a held member alone is left alone, though another wants to be reached there.
 func TestFrontPortsStay(t *testing.T) {
 	in := three(t)
-	for i, name := range []string{"enable-frontend-nlb=true;listen-ports=[{\"HTTP\":80}]", "frontend-nlb-listener-port-mapping=80=443", "listen-ports=[{\"HTTP\":80}]"} {
+	for i, name := range []string{"enable-frontend-nlb=true;listen-ports=[{\"HTTP\":8080}]", "frontend-nlb-listener-port-mapping=80=443", "listen-ports=[{\"HTTP\":8080}]"} {
 		for pair := range strings.SplitSeq(name, ";") {
 			key, value, _ := strings.Cut(pair, "=")
 			annotate(&in, i, annotation.Prefix+key, value)
 		}
 	}
 	before, faults := Build(in)
-	if got := before.Front.TargetGroups; len(got) != 1 || got[0].Port != 80 || got[0].TargetPort != 443 {
-		t.Fatalf("target groups %+v, want one from 80 to 443; faults %v", got, faults)
+	if got := before.Front.TargetGroups; len(got) != 2 || got[0].Port != 80 || got[0].TargetPort != 443 {
+		t.Fatalf("target groups %+v, want one from 80 to 443 and that of 8080; faults %v", got, faults)
 	}
 	in.Seen = asSeen(before)
 	in.Members[1].Fault = &annotation.Fault{Reason: "no class"}
+	annotate(&in, 0, annotation.ListenPorts.FullName(), `[{"HTTP":80}]`)
 	after, _ := Build(in)
-	if after.Front == nil || len(after.Front.TargetGroups) > 0 {
-		t.Errorf("in front %+v, want one whose port nobody changes", after.Front)
+	if after.Front == nil || len(after.Front.TargetGroups) != 1 || after.Front.TargetGroups[0].Port != 8080 {
+		t.Errorf("in front %+v, want port 8080 alone, as the other is the held member's", after.Front)
+	}
+	if !after.Members[0].Held || after.Members[2].Held {
+		t.Errorf("members %+v, want the first held", after.Members)
 	}
 }
 

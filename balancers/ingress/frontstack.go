@@ -114,17 +114,13 @@ func (d frontBuilder) frontSubnets() ([]string, error) {
 	return ids, nil
 }
 
-// frontPorts are the ports of the load balancer by those in front that members want. One that leads to a port on which held members alone
-// listen stays as it is.
+// frontPorts are the ports of the load balancer by those in front that members want.
 func (d frontBuilder) frontPorts() map[int32]int32 {
 	ports := map[int32]int32{}
 	for _, r := range d.built {
 		for _, front := range r.FrontPorts {
-			same := strconv.Itoa(int(front))
-			behind, _ := strconv.ParseInt(d.Get(reading.FrontPort(front), same), 10, 32) // it is one
-			if slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == int32(behind) }) {
-				ports[front] = int32(behind)
-			}
+			behind, _ := strconv.ParseInt(d.Get(reading.FrontPort(front), ""), 10, 32) // it is one, which the member listens on
+			ports[front] = int32(behind)
 		}
 	}
 	return ports

@@ -5,7 +5,6 @@ package reading
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -124,7 +123,9 @@ func (r settingsReader) addFrontCheck(row *annotation.Annotation, text string) {
 func (r settingsReader) readFrontPorts() {
 	mapped, _ := get(r.Reading, annotation.FrontPorts)
 	if len(mapped) == 0 {
-		r.FrontPorts = slices.Collect(maps.Keys(r.Ports))
+		for port := range r.Ports {
+			r.addFrontPort(port, port)
+		}
 	}
 	for front, behind := range mapped {
 		port, _ := strconv.ParseInt(front, 10, 32) // it is one, and so is the other
@@ -134,9 +135,13 @@ func (r settingsReader) readFrontPorts() {
 				Reason: "this Ingress does not listen on port " + behind + ", so this is ignored: want a port of " + annotation.ListenPorts.FullName()})
 			continue
 		}
-		r.FrontPorts = append(r.FrontPorts, int32(port))
-		r.add(FrontPort(int32(port)), decimal(to), annotation.Fault{Annotation: annotation.FrontPorts.FullName()})
+		r.addFrontPort(int32(port), int32(to))
 	}
+}
+
+func (r settingsReader) addFrontPort(front, behind int32) {
+	r.FrontPorts = append(r.FrontPorts, front)
+	r.add(FrontPort(front), decimal(int64(behind)), annotation.Fault{Annotation: annotation.FrontPorts.FullName()})
 }
 
 // MostFrontTags is how many tags of users a Network Load Balancer may have besides those by which it is found again.
@@ -168,7 +173,7 @@ func (a Agreed) Overlapping(ports []int32) string {
 	return ""
 }
 
-// FrontPort is the setting that says to which port of the load balancer a port in front leads. Without it that is the same.
+// FrontPort is the setting that says to which port of the load balancer a port in front leads.
 func FrontPort(port int32) string { return OfPort(annotation.FrontPorts.Name, port) }
 
 // FrontCheck is how the load balancer is checked for a port in front.

@@ -188,8 +188,11 @@ func subjectOf(setting string) string {
 
 // insteadOf says what would be right in the place of another value than the group has.
 func insteadOf(setting string) string {
-	if strings.HasPrefix(setting, protocolSetting) { // nothing is a protocol, too
+	switch name, _, _ := strings.Cut(setting, " "); {
+	case strings.HasPrefix(setting, protocolSetting): // nothing is a protocol, too
 		return "the same, or another port; the default is " + annotation.ListenPorts.Default
+	case name == annotation.FrontPorts.Name:
+		return "the same, or another port in front; without a mapping each port leads to itself"
 	}
 	return "the same, or nothing"
 }
