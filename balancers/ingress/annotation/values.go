@@ -118,7 +118,7 @@ var (
 
 var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:[^:]+:regional/webacl/[^/]+/[^/]+$`)
 
-// parseWebACL parses what may take the present web ACL off, too.
+// parseWebACL parses what may take the present web ACL off, or say nothing.
 func parseWebACL(value string) (string, error) {
 	if value != "" && value != NoWebACL && !webACLARN.MatchString(value) {
 		return "", errors.New("want the ARN of a regional web ACL, or none")

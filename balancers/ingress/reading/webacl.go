@@ -4,8 +4,6 @@
 package reading
 
 import (
-	"cmp"
-
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
@@ -16,14 +14,13 @@ func (r settingsReader) readWebACL() {
 		r.readWebACLName(name)
 		return
 	}
-	arn, set := say(r.Reading, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn,
-		func(arn string) string { return cmp.Or(arn, annotation.NoWebACL) })
+	arn, set := say(r.Reading, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, asIs)
 	if set && arn != annotation.NoWebACL {
 		r.addFirewall(firewall, r.Votes[annotation.WAFv2ACL.Name].From)
 	}
 	if arn, set := r.Annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
-			Reason: "an empty value takes the present web ACL off: write none, or leave it out"})
+			Reason: "is empty, so it does not count, and a web ACL that is there stays: write none to take it off, or leave this out"})
 	}
 }
 
