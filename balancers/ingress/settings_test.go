@@ -318,7 +318,10 @@ func TestWebACLByName(t *testing.T) {
 			want: aclARN("p"),
 		},
 		"an ARN of params": {
-			annotations: map[string]string{"wafv2-acl-name": "a"}, params: v1beta1.IngressClassParamsSpec{WAFv2ACLArn: aclARN("x")}, want: aclARN("x"),
+			annotations: map[string]string{"wafv2-acl-arn": aclARN("a")}, params: v1beta1.IngressClassParamsSpec{WAFv2ACLArn: aclARN("x")}, want: aclARN("x"),
+		},
+		"a name, not the ARN of params": {
+			annotations: map[string]string{"wafv2-acl-name": "a"}, params: v1beta1.IngressClassParamsSpec{WAFv2ACLArn: aclARN("x")}, want: aclARN("a"),
 		},
 		"a name that cannot be looked up": {
 			annotations: map[string]string{"wafv2-acl-name": "hidden"}, fault: `regional web ACL "hidden" could not be looked up: access denied`,
@@ -341,6 +344,39 @@ func TestWebACLByName(t *testing.T) {
 			needs := input.NeedsOf(in).WebACLs
 			if wants := strings.HasPrefix(name, "a name"); (len(needs) == 1) != wants {
 				t.Errorf("looked up: %v", needs)
+			}
+		})
+	}
+}
+
+// Who gives an ARN follows those who name a web ACL, whatever the load balancer has, and is told; without a name that is good the ARN counts.
+func TestNameOfWebACLCountsBeforeARNsOfOthers(t *testing.T) {
+	for name, seen := range map[string]string{"a new load balancer": "", "one with that of the name": aclARN("a"), "one with that of the ARN": aclARN("x")} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			in.AWS.WebACLs = map[string]input.Named{"a": {ARN: aclARN("a")}}
+			if seen != "" {
+				before, _ := Build(in)
+				in.Seen = made(before)
+				in.Seen.LoadBalancers[0].WebACL = &seen
+			}
+			annotate(&in, 0, annotation.Prefix+"wafv2-acl-arn", aclARN("x"))
+			annotate(&in, 1, annotation.Prefix+"wafv2-acl-name", "a")
+			got, faults := Build(in)
+			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != aclARN("a") {
+				t.Errorf("web ACL %v, want that of the name", acl)
+			}
+			if len(faults) != 1 || faults[0].Member != "shop/a" || !faults[0].Warning || !strings.Contains(faults[0].Error(), "a name counts before an ARN") {
+				t.Errorf("faults %v", faults)
+			}
+			annotate(&in, 1, annotation.Prefix+"scheme", "public")
+			got, _ = Build(in)
+			want := aclARN("x")
+			if seen == aclARN("a") { // what the held member has stays
+				want = seen
+			}
+			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != want || !got.Members[1].Held || got.Members[0].Held {
+				t.Errorf("web ACL %v of members %+v, want %q", acl, got.Members, want)
 			}
 		})
 	}

@@ -24,6 +24,9 @@ func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
 		}
 	}
 	for _, r := range d.built {
+		if fault, ok := r.Outvoted(d.Agreed); ok {
+			warn(r, fault)
+		}
 		if !d.hasRules(r) {
 			vote := d.Votes[annotation.SSLRedirect.Name]
 			warn(r, annotation.Fault{

@@ -4,6 +4,7 @@
 package input
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -25,14 +26,9 @@ func AsksForCertificate(m membership.Member) bool {
 	return wanted
 }
 
-// WebACLName is the name by which the member gives its web ACL, "" if it gives an ARN or nothing. What params say counts first, and their
-// name before their ARN.
+// WebACLName is the name by which the member gives its web ACL, "" for none. That of params counts first, and a name before any ARN.
 func WebACLName(m membership.Member) string {
-	params := m.Settings()
-	if params.WAFv2ACLName != "" || params.WAFv2ACLArn != "" {
-		return params.WAFv2ACLName
-	}
-	return m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()]
+	return cmp.Or(m.Settings().WAFv2ACLName, m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()])
 }
 
 // ClassicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.

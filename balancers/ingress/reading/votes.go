@@ -16,8 +16,9 @@ import (
 type Vote struct {
 	Text string
 	// same is equal for votes that mean the same.
-	same string
-	From annotation.Fault // what says it, without a Reason
+	same   string
+	yields bool             // to one that does not
+	From   annotation.Fault // what says it, without a Reason
 }
 
 // OfPort is the name of a shared setting of a port.
@@ -131,8 +132,14 @@ func (a Agreed) Keys(name string) map[string]string {
 func Pinned(readings []*Reading, seen map[string]Vote) map[string]Vote {
 	pins := map[string]Vote{}
 	for setting, vote := range seen {
-		if slices.ContainsFunc(readings, func(r *Reading) bool { return r.Says(setting) && r.Votes[setting].same == vote.same }) {
-			pins[setting] = vote
+		for _, r := range readings {
+			if mine, ok := r.Votes[setting]; ok && mine.same == vote.same {
+				vote.yields = mine.yields
+				pins[setting] = vote
+				if !vote.yields {
+					break
+				}
+			}
 		}
 	}
 	return pins
@@ -148,7 +155,7 @@ func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]anno
 			continue
 		}
 		for setting, vote := range r.Votes {
-			if _, ok := a.Votes[setting]; !ok {
+			if other, ok := a.Votes[setting]; !ok || other.yields && !vote.yields {
 				a.Votes[setting] = vote
 			}
 		}
@@ -166,7 +173,7 @@ func (r *Reading) Says(setting string) bool {
 func (r *Reading) contradicts(a Agreed) (annotation.Fault, bool) {
 	for _, setting := range slices.Sorted(maps.Keys(r.Votes)) {
 		mine := r.Votes[setting]
-		if other, ok := a.Votes[setting]; ok && other.same != mine.same {
+		if other, ok := a.Votes[setting]; ok && other.same != mine.same && other.yields == mine.yields {
 			fault := mine.From
 			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + subjectOf(setting) + ": want " + insteadOf(setting)
 			return fault, true

@@ -4,24 +4,42 @@
 package reading
 
 import (
+	"strconv"
+
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
-// readWebACL reads the web ACL, whose name counts before its ARN.
+// readWebACL reads the web ACL. An ARN yields to a name, whoever gives that, as with the incumbent.
 func (r settingsReader) readWebACL() {
 	if name := input.WebACLName(r.Member); name != "" {
 		r.readWebACLName(name)
 		return
 	}
 	arn, set := say(r.Reading, annotation.WAFv2ACL, "spec.wafv2AclArn", r.params.WAFv2ACLArn, asIs)
-	if set && arn != annotation.NoWebACL {
-		r.addFirewall(firewall, r.Votes[annotation.WAFv2ACL.Name].From)
+	if set {
+		vote := r.Votes[annotation.WAFv2ACL.Name]
+		vote.yields = true
+		r.Votes[annotation.WAFv2ACL.Name] = vote
+		if arn != annotation.NoWebACL {
+			r.addFirewall(firewall, vote.From)
+		}
 	}
 	if arn, set := r.Annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
 			Reason: "is empty, so it does not count, and a web ACL that is there stays: write none to take it off, or leave this out"})
 	}
+}
+
+// Outvoted warns of the ARN that the member gives while another names a web ACL.
+func (r *Reading) Outvoted(a Agreed) (annotation.Fault, bool) {
+	mine, other := r.Votes[annotation.WAFv2ACL.Name], a.Votes[annotation.WAFv2ACL.Name]
+	if !mine.yields || other.same == mine.same {
+		return annotation.Fault{}, false
+	}
+	fault := mine.From
+	fault.Reason = "does not count, as a name counts before an ARN: the group has " + strconv.Quote(other.Text) + ", as " + other.Who()
+	return fault, true
 }
 
 func (r settingsReader) readWebACLName(name string) {
