@@ -195,6 +195,13 @@ func TestMutualAuthentication(t *testing.T) {
 	if got := https(in); got == nil || *got != (stack.MutualAuth{Mode: "verify", TrustStore: store, IgnoreExpiry: true, AdvertiseNames: true}) {
 		t.Errorf("%+v, want to verify all that is said", got)
 	}
+	annotate(&in, 1, annotation.Prefix+"mutual-authentication", `[{"port":443,"mode":"verify","trustStore":"gone"},{"port":443,"mode":"passthrough"}]`)
+	if got := https(in); got == nil || *got != (stack.MutualAuth{Mode: "passthrough"}) {
+		t.Errorf("%+v, want what the last entry of the port says", got)
+	}
+	if _, faults := Build(in); len(faults) != 1 || !faults[0].Warning || !strings.Contains(faults[0].Reason, "port 443 is there twice, and the last one counts") {
+		t.Errorf("faults %v", faults)
+	}
 	annotate(&in, 2, annotation.Prefix+"mutual-authentication", `[{"port":443,"mode":"off"}]`)
 	got, faults := Build(in)
 	if !got.Members[2].Held || got.Members[1].Held {

@@ -266,6 +266,7 @@ var breaks = map[string]struct {
 	"a login beside a token":              {do: login("good", map[string]string{"jwt-validation": `{"issuer":"i","jwksEndpoint":"https://j"}`}), fault: "want one of them"},
 	"tokens of nobody":                    {annotation: "jwt-validation", value: "{}", fault: `issuer "": want 1 to 256 characters`},
 	"a trust store of that name":          {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify","trustStore":"no"}]`, fault: `the account has no trust store "no"`},
+	"mutual TLS of no port":               {annotation: "mutual-authentication", value: "[]", fault: "want at least one entry"},
 	"mutual TLS without a trust store":    {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify"}]`, fault: "mode verify: want a trustStore, too"},
 	"a pool that is none":                 {annotation: "ipam-ipv4-pool-id", value: "pool", fault: "want an ID such as ipam-pool-"},
 	"a pool without a name":               {annotation: "customer-owned-ipv4-pool", value: "", fault: "want an ID such as ipv4pool-coip-"},

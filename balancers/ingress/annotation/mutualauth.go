@@ -25,17 +25,18 @@ const (
 	mutualVerify      = "verify"
 )
 
+// parseMutualAuth parses entries of ports. Of two with one port the last counts, as with the incumbent.
 func parseMutualAuth(value string) ([]MutualAuth, error) {
 	entries, err := ParseJSON[[]MutualAuth](value)
 	if err != nil {
 		return nil, err
 	}
+	if len(entries) == 0 {
+		return nil, errors.New(`want at least one entry, as [{"port": 443, "mode": "off"}], or no annotation`)
+	}
 	for i, entry := range entries {
 		if err := entry.check(); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-		if slices.ContainsFunc(entries[:i], func(other MutualAuth) bool { return other.Port == entry.Port }) {
-			return nil, fmt.Errorf("port %d is there twice: want it once", entry.Port)
 		}
 	}
 	return entries, nil

@@ -147,7 +147,13 @@ func (r listenerReader) readHTTPS(explicit []string) {
 func (r listenerReader) readMutualAuth() {
 	entries, _ := get(r.Reading, annotation.MutualAuthentication)
 	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
-	for _, entry := range entries {
+	for i, entry := range entries {
+		if slices.ContainsFunc(entries[i+1:], func(later annotation.MutualAuth) bool { return later.Port == entry.Port }) {
+			twice := from
+			twice.Reason = fmt.Sprintf("port %d is there twice, and the last one counts: want it once", entry.Port)
+			r.warnOf(twice)
+			continue
+		}
 		if r.Ports[entry.Port] != annotation.HTTPS {
 			continue
 		}
