@@ -349,34 +349,38 @@ func TestWebACLByName(t *testing.T) {
 	}
 }
 
-// Who gives an ARN follows those who name a web ACL, whatever the load balancer has, and is told; without a name that is good the ARN counts.
+// Who gives an ARN follows those who name a web ACL, and is told. Without a name that is good the ARN counts, and so it does while the load
+// balancer has it: a new name takes nobody's web ACL away.
 func TestNameOfWebACLCountsBeforeARNsOfOthers(t *testing.T) {
-	for name, seen := range map[string]string{"a new load balancer": "", "one with that of the name": aclARN("a"), "one with that of the ARN": aclARN("x")} {
+	for name, tc := range map[string]struct {
+		seen, want, wantHeld string // wantHeld: while the member with the name is held
+		fault, told          string
+	}{
+		"a new load balancer":       {want: aclARN("a"), wantHeld: aclARN("x"), fault: "a name counts before an ARN", told: "shop/a"},
+		"one with that of the name": {seen: aclARN("a"), want: aclARN("a"), wantHeld: aclARN("a"), fault: "a name counts before an ARN", told: "shop/a"},
+		"one with that of the ARN":  {seen: aclARN("x"), want: aclARN("x"), wantHeld: aclARN("x"), fault: "want the same, or nothing", told: "shop/b"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
 			in.AWS.WebACLs = map[string]input.Named{"a": {ARN: aclARN("a")}}
-			if seen != "" {
+			if tc.seen != "" {
 				before, _ := Build(in)
 				in.Seen = made(before)
-				in.Seen.LoadBalancers[0].WebACL = &seen
+				in.Seen.LoadBalancers[0].WebACL = &tc.seen
 			}
 			annotate(&in, 0, annotation.Prefix+"wafv2-acl-arn", aclARN("x"))
 			annotate(&in, 1, annotation.Prefix+"wafv2-acl-name", "a")
 			got, faults := Build(in)
-			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != aclARN("a") {
-				t.Errorf("web ACL %v, want that of the name", acl)
+			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != tc.want {
+				t.Errorf("web ACL %v, want %s", acl, tc.want)
 			}
-			if len(faults) != 1 || faults[0].Member != "shop/a" || !faults[0].Warning || !strings.Contains(faults[0].Error(), "a name counts before an ARN") {
+			if len(faults) != 1 || faults[0].Member != tc.told || faults[0].Warning == got.Members[1].Held || !strings.Contains(faults[0].Error(), tc.fault) {
 				t.Errorf("faults %v", faults)
 			}
 			annotate(&in, 1, annotation.Prefix+"scheme", "public")
 			got, _ = Build(in)
-			want := aclARN("x")
-			if seen == aclARN("a") { // what the held member has stays
-				want = seen
-			}
-			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != want || !got.Members[1].Held || got.Members[0].Held {
-				t.Errorf("web ACL %v of members %+v, want %q", acl, got.Members, want)
+			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != tc.wantHeld || !got.Members[1].Held || got.Members[0].Held {
+				t.Errorf("web ACL %v of members %+v, want %s", acl, got.Members, tc.wantHeld)
 			}
 		})
 	}

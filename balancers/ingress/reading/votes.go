@@ -17,7 +17,7 @@ type Vote struct {
 	Text string
 	// same is equal for votes that mean the same.
 	same   string
-	yields bool             // to one that does not
+	yields bool             // to one that does not, unless it is pinned
 	From   annotation.Fault // what says it, without a Reason
 }
 
@@ -150,7 +150,7 @@ func Pinned(readings []*Reading, seen map[string]Vote) map[string]Vote {
 func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]annotation.Fault) {
 	a, faults := Agreed{Votes: maps.Clone(pins)}, map[*Reading]annotation.Fault{}
 	for _, r := range readings {
-		if fault, ok := r.contradicts(a); ok {
+		if fault, ok := r.contradicts(a, pins); ok {
 			faults[r] = fault
 			continue
 		}
@@ -169,11 +169,12 @@ func (r *Reading) Says(setting string) bool {
 	return ok
 }
 
-// contradicts is the fault of a member that says something else than what is agreed on, if it does.
-func (r *Reading) contradicts(a Agreed) (annotation.Fault, bool) {
+// contradicts is the fault of a member that says something else than what is agreed on, if it does. Nothing that is pinned yields.
+func (r *Reading) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault, bool) {
 	for _, setting := range slices.Sorted(maps.Keys(r.Votes)) {
 		mine := r.Votes[setting]
-		if other, ok := a.Votes[setting]; ok && other.same != mine.same && other.yields == mine.yields {
+		other, ok := a.Votes[setting]
+		if _, pinned := pins[setting]; ok && other.same != mine.same && (other.yields == mine.yields || pinned && !mine.yields) {
 			fault := mine.From
 			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + subjectOf(setting) + ": want " + insteadOf(setting)
 			return fault, true
