@@ -19,6 +19,8 @@ const (
 	keep     = "helm.sh/resource-policy"
 	argoKeep = "argocd.argoproj.io/sync-options"
 	fluxKeep = "kustomize.toolkit.fluxcd.io/prune"
+
+	argoKept = "Delete=false,Prune=false"
 )
 
 // kustomization returns the objects of config/kustomization.yaml, which has no more than resources, so that no second
@@ -108,12 +110,22 @@ func TestGitOpsToolsKeepWhatHelmKeeps(t *testing.T) {
 	got := map[string]bool{}
 	for name, object := range all {
 		annotations := (&unstructured.Unstructured{Object: object}).GetAnnotations()
-		if annotations[argoKeep] == "Delete=false,Prune=false" && annotations[fluxKeep] == "disabled" {
+		if annotations[argoKeep] == argoKept && annotations[fluxKeep] == "disabled" {
 			got[name] = true
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("kept (-by Helm +by Argo CD and Flux):\n%s", diff)
+	}
+}
+
+// Argo CD reads Helm's annotation when the Application is deleted, but not when a value takes the object away.
+func TestArgoCDKeepsWhatHelmKeeps(t *testing.T) {
+	for name, object := range objects(t, []byte(render(t, provision, `ingressClassParams={"spec":{"scheme":"internal"}}`))) {
+		annotations := (&unstructured.Unstructured{Object: object}).GetAnnotations()
+		if byHelm, byArgo := annotations[keep] == "keep", annotations[argoKeep] == argoKept; byHelm != byArgo {
+			t.Errorf("%s: kept by Helm: %t, by Argo CD: %t", name, byHelm, byArgo)
+		}
 	}
 }
 

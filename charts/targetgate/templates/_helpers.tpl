@@ -40,6 +40,12 @@ labels:
   {{- include "targetgate.labels" . | nindent 2 }}
 {{- end -}}
 
+{{/* Annotations of what stays. Argo CD needs the second: by the first alone it deletes what the values no longer render. */}}
+{{- define "targetgate.keep" -}}
+helm.sh/resource-policy: keep
+argocd.argoproj.io/sync-options: Delete=false,Prune=false
+{{- end -}}
+
 {{/* selfmade, cert-manager or given: where the webhooks' certificate comes from. */}}
 {{- define "targetgate.certificates" -}}
 {{- if .Values.enableCertManager -}}cert-manager
