@@ -51,6 +51,9 @@ func TestPolicyOfLoadBalancersAllowsWhatIsCalled(t *testing.T) {
 		"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress", // Authorize and Revoke
 		// Not called: CreateLoadBalancer and CreateTargetGroup look there in the caller's name.
 		"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInternetGateways", "ec2:DescribeVpcs", "ec2:GetSecurityGroupsForVpc",
+		// Not called: CreateLoadBalancer looks at a customer's pool of addresses in the caller's name. The policy of
+		// aws-load-balancer-controller has the others, for pools of IPAM and for server certificates in IAM.
+		"ec2:DescribeCoipPools", "ec2:GetCoipPoolUsage", "ec2:DescribeIpamPools", "iam:GetServerCertificate", "iam:ListServerCertificates",
 		// Not called: CreateLoadBalancer, GetWebACLForResource, AssociateWebACL, and CreateRule with a login at Cognito need them.
 		"cognito-idp:DescribeUserPoolClient", "iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
 	}

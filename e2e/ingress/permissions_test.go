@@ -17,8 +17,13 @@ import (
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
-// forAWS are the permissions that AWS asks for when others are used, which the emulator does not.
-var forAWS = []string{"iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl"}
+// forAWS are the permissions that AWS asks for when others are used, which the emulator does not, or for customers' pools of addresses
+// alone, which no test here has.
+var forAWS = []string{
+	"iam:CreateServiceLinkedRole", "wafv2:GetWebACL", "elasticloadbalancing:SetWebAcl",
+	"ec2:DescribeIpamPools", "iam:GetServerCertificate", "iam:ListServerCertificates",
+	"ec2:DescribeCoipPools", "ec2:GetCoipPoolUsage",
+}
 
 // everyPermissionIsUsed is rule 23: an error when the policy for load balancers grants what no test has needed. What the policy for bindings
 // grants as well does not count: AWS stops at the first of them.

@@ -62,7 +62,8 @@ func TestTaggingIsAuthorizedAsTheIncumbentNeedsIt(t *testing.T) {
 
 // Each of the actions in EC2 that AWS's page "Elastic Load Balancing API permissions" lists is needed, and none is for what it does not list.
 func TestCallsThatLookAtEC2InTheCallersName(t *testing.T) {
-	b := newELBBed(t)
+	b := newELBBed(t, onOutposts)
+	b.machine.PutPool(outpostPool)
 	lb := b.balancer("lb")
 	calls := map[string]func() error{
 		"SetSubnets": func() error {
@@ -71,6 +72,11 @@ func TestCallsThatLookAtEC2InTheCallersName(t *testing.T) {
 		},
 		"CreateLoadBalancer": func() error {
 			_, err := b.elb.CreateLoadBalancer(ctx(t), &elb.CreateLoadBalancerInput{Name: aws.String("new"), Subnets: bothZones})
+			return err
+		},
+		"CreateLoadBalancer on an Outpost": func() error {
+			in := &elb.CreateLoadBalancerInput{Name: aws.String("out"), Subnets: []string{outpostSubnet}, CustomerOwnedIpv4Pool: aws.String(outpostPool)}
+			_, err := b.elb.CreateLoadBalancer(ctx(t), in)
 			return err
 		},
 		"DeleteLoadBalancer": func() error {
@@ -87,6 +93,9 @@ func TestCallsThatLookAtEC2InTheCallersName(t *testing.T) {
 		{"CreateLoadBalancer", "GetSecurityGroupsForVpc", "AccessDenied"},
 		{"CreateLoadBalancer", "DescribeAccountAttributes", "AccessDenied"},
 		{"CreateLoadBalancer", "DescribeInstances", ""},
+		{"CreateLoadBalancer", "*Coip*", ""},
+		{"CreateLoadBalancer on an Outpost", "DescribeCoipPools", "AccessDenied"},
+		{"CreateLoadBalancer on an Outpost", "GetCoipPoolUsage", "AccessDenied"},
 		{"DeleteLoadBalancer", "Describe*", ""},
 	} {
 		t.Run(tc.operation+" without "+tc.without, func(t *testing.T) {

@@ -4,6 +4,7 @@
 package elbapi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
@@ -66,10 +67,17 @@ var inEC2 = map[string][]string{
 	"SetSubnets":        {"DescribeSubnets"},
 }
 
+// ofCustomerPools are needed besides by a call that names a customer's pool of addresses: aws-load-balancer-controller #1803.
+var ofCustomerPools = []string{"DescribeCoipPools", "GetCoipPoolUsage"}
+
 // further has a call need what it needs in EC2 and, where it creates with tags, AddTags on what it creates. Conditions may ask which call
 // it is. A login at a user pool needs the right to look at its client.
 func further(q *call.Request) error {
-	for _, action := range inEC2[q.Operation] {
+	needed := inEC2[q.Operation]
+	if q.Text("CustomerOwnedIpv4Pool") != "" {
+		needed = slices.Concat(needed, ofCustomerPools)
+	}
+	for _, action := range needed {
 		if err := q.Permit("ec2:"+action, "*", q.Keys("*")); err != nil {
 			return err
 		}
