@@ -92,8 +92,8 @@ var unconditional = []string{
 	"waf-regional:AssociateWebACL", "waf-regional:DisassociateWebACL",
 	"elasticloadbalancing:AddListenerCertificates", "elasticloadbalancing:CreateListener", "elasticloadbalancing:CreateRule",
 	"elasticloadbalancing:DeleteListener", "elasticloadbalancing:DeleteRule", "elasticloadbalancing:ModifyListener",
-	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:RemoveListenerCertificates", "elasticloadbalancing:SetRulePriorities",
-	"elasticloadbalancing:SetWebAcl",
+	"elasticloadbalancing:ModifyListenerAttributes", "elasticloadbalancing:ModifyRule", "elasticloadbalancing:RemoveListenerCertificates",
+	"elasticloadbalancing:SetRulePriorities", "elasticloadbalancing:SetWebAcl",
 }
 
 var reads = regexp.MustCompile(`:(Describe|Get|List)`)

@@ -58,7 +58,8 @@ func versioned(wanted map[string]string, to, seen stack.Action, tags map[string]
 	return wanted
 }
 
-// retag does nothing to a part of which no tags are wanted. By the cluster's tag it was found; nobody may set that one later.
+// retag does nothing to a part of which no tags are wanted. The cluster's tag stays as it is: by it parts are found, other than listeners
+// and rules, which need none.
 func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 	if wanted == nil {
 		return

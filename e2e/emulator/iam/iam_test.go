@@ -143,6 +143,27 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// Listeners and rules have no tags when the feature gate ListenerRulesTagging is off.
+func TestShippedPolicyChangesListenersWithoutTags(t *testing.T) {
+	text, err := os.ReadFile("../../../config/iam/load-balancers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for action, resource := range map[string]string{
+		"ModifyListener": "listener", "ModifyListenerAttributes": "listener", "AddListenerCertificates": "listener",
+		"RemoveListenerCertificates": "listener", "DeleteListener": "listener", "ModifyRule": "listener-rule", "DeleteRule": "listener-rule",
+	} {
+		call := Call{"elasticloadbalancing:" + action, "arn:aws:elasticloadbalancing:eu-west-1:123456789012:" + resource + "/app/a/b/c", nil}
+		if !Evaluate([]Policy{p}, call).Allowed {
+			t.Errorf("load-balancers.json does not allow %s on a %s without tags", action, resource)
+		}
+	}
+}
+
 // TestParseReadsWhatIsShipped reads all policies in config/iam.
 func TestParseReadsWhatIsShipped(t *testing.T) {
 	const folder = "../../../config/iam"
