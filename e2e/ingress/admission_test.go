@@ -40,6 +40,13 @@ func TestAdmission(t *testing.T) {
 	if err := bed.Client.Create(t.Context(), params); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "10.0.0.0/8") {
 		t.Errorf("error %v, want a refusal that says what would be right", err)
 	}
+	params.Labels = map[string]string{"app.kubernetes.io/name": "targetgate"} // an installation makes its own before targetgate answers
+	suite.Must(t, bed.Client.Create(t.Context(), params))
+	params.Spec.InboundCIDRs = []string{"10.1.2.3/16"}
+	if err := bed.Client.Update(t.Context(), params); !apierrors.IsForbidden(err) {
+		t.Errorf("error %v, want a refusal of the change", err)
+	}
+	suite.Must(t, bed.Client.Delete(t.Context(), params))
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "short-lived"}, Spec: networkingv1.IngressClassSpec{Controller: "ingress.k8s.aws/alb"},
 	}
