@@ -104,11 +104,11 @@ func TestPodNamesItselfAndKeepsItsName(t *testing.T) {
 	}
 }
 
-// The service account of targetgate's own pods has Secrets for them. The other pods have accounts of their own.
-func TestOtherPodsPullTheImageAsWell(t *testing.T) {
+// A service account that is there may lack the Secrets. The other pods have accounts of their own.
+func TestAllPodsPullTheImage(t *testing.T) {
 	all := objects(t, []byte(render(t, nodeGuard, beside, `imagePullSecrets=[{"name":"a"}]`,
-		`serviceAccount={"imagePullSecrets":[{"name":"b"},{"name":"a"}]}`)))
-	for _, name := range []string{"DaemonSet targetgate-node-guard", "Job targetgate-give-back"} {
+		`serviceAccount={"create":false,"name":"theirs","imagePullSecrets":[{"name":"b"},{"name":"a"}]}`)))
+	for _, name := range []string{"Deployment targetgate", "DaemonSet targetgate-node-guard", "Job targetgate-give-back"} {
 		got, _, err := unstructured.NestedSlice(all[name], "spec", "template", "spec", "imagePullSecrets")
 		if err != nil {
 			t.Fatal(err)

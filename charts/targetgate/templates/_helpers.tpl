@@ -63,7 +63,7 @@ argocd.argoproj.io/sync-options: Delete=false,Prune=false
 {{ .Values.webhookBindPort | default 9443 | int }}
 {{- end -}}
 
-{{/* Secrets for pulling the image, of pods that have a service account of their own. */}}
+{{/* Secrets for pulling the image. Pods that name some do not get those of their service account. */}}
 {{- define "targetgate.imagePullSecrets" -}}
 {{- with concat (.Values.imagePullSecrets | default list) (.Values.serviceAccount.imagePullSecrets | default list) | uniq -}}
 imagePullSecrets:
