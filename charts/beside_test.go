@@ -8,7 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -106,8 +111,8 @@ func TestLeaseBesideTheIncumbentIsItsOwn(t *testing.T) {
 }
 
 func TestUninstallGivesBindingsBackFirst(t *testing.T) {
-	all := objects(t, []byte(render(t, beside, `leaderElectionID="mine"`)))
-	for _, name := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Job"} {
+	all := objects(t, []byte(render(t, beside, `leaderElectionID="mine"`, `networkPolicy.enabled=true`)))
+	for _, name := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "NetworkPolicy", "Job"} {
 		object := unstructured.Unstructured{Object: all[name+" targetgate-give-back"]}
 		if object.Object == nil || object.GetAnnotations()["helm.sh/hook"] != "pre-delete" {
 			t.Errorf("%s is no hook before the uninstall", name)
@@ -186,6 +191,36 @@ func TestNotesSayWhoRegisters(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The namespace may deny all traffic, and have a quota that refuses pods without resources.
+func TestJobBeforeAnUninstallMayRunAndAskTheAPIServer(t *testing.T) {
+	all := objects(t, []byte(render(t, beside, `networkPolicy={"enabled":true,"extraEgress":[{"ports":[{"port":8443}]}]}`)))
+	var job batchv1.Job
+	var policy networkingv1.NetworkPolicy
+	for name, out := range map[string]any{"Job targetgate-give-back": &job, "NetworkPolicy targetgate-give-back": &policy} {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(all[name], out, true); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	pod := job.Spec.Template
+	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	if err != nil || !selector.Matches(labels.Set(pod.Labels)) {
+		t.Errorf("the policy for %v is not the job's, with labels %v: %v", selector, pod.Labels, err)
+	}
+	var ports []int
+	for _, rule := range policy.Spec.Egress {
+		for _, port := range rule.Ports {
+			ports = append(ports, port.Port.IntValue())
+		}
+	}
+	if diff := cmp.Diff([]int{443, 6443, 8443}, ports); diff != "" {
+		t.Errorf("ports (-want +got):\n%s", diff)
+	}
+	resources := pod.Spec.Containers[0].Resources
+	if resources.Limits.Memory().IsZero() || resources.Requests.Memory().IsZero() || resources.Requests.Cpu().IsZero() {
+		t.Errorf("resources %+v: a quota may refuse the pod", resources)
 	}
 }
 

@@ -80,6 +80,16 @@ imagePullSecrets:
 61779
 {{- end -}}
 
+{{/* Egress of pods that ask the API server alone. */}}
+{{- define "targetgate.apiServerEgress" -}}
+- ports:
+    - {port: 443, protocol: TCP}
+    - {port: 6443, protocol: TCP}
+{{- with .Values.networkPolicy.extraEgress }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{/* A flag's value as text. Numbers from a values file are floats; lists are joined by commas. */}}
 {{- define "targetgate.text" -}}
 {{- if kindIs "slice" . -}}{{ join "," . }}
