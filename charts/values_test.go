@@ -224,6 +224,15 @@ func TestValuesChangeWhatIsRendered(t *testing.T) {
 	}
 }
 
+// Values are floats, and are printed with an exponent unless told otherwise.
+func TestNumbersAreWrittenOut(t *testing.T) {
+	for _, number := range []string{"0.25", "2", "1000000", "1234567.5"} {
+		if want := `value: "` + number + `"`; !hasLine(render(t, `env={"A":`+number+`}`), want) {
+			t.Errorf("there is no line %q", want)
+		}
+	}
+}
+
 // An installation that is down must not keep out bindings of namespaces that are none of its own.
 func TestBindingHooksAreAskedAboutWatchedNamespacesOnly(t *testing.T) {
 	const selector = `values: ["a","b"]`

@@ -90,10 +90,10 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* A flag's value as text. Numbers from a values file are floats; lists are joined by commas. */}}
+{{/* A flag's value as text. Numbers from a values file are floats, which JSON writes out; lists are joined by commas. */}}
 {{- define "targetgate.text" -}}
 {{- if kindIs "slice" . -}}{{ join "," . }}
-{{- else if kindIs "float64" . -}}{{ int64 . }}
+{{- else if kindIs "float64" . -}}{{ toJson . }}
 {{- else if not (kindIs "invalid" .) -}}{{ . }}
 {{- end -}}
 {{- end -}}
