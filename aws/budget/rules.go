@@ -110,10 +110,10 @@ func Text(rules []Rule) string {
 
 // ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
 // rationed are "ACM", "EC2", "Elastic Load Balancing v2", "Route 53", "STS", "Shield", "WAF Regional" and "WAFV2"; skipped are the parts
-// for others. An empty string gives no rules.
+// for others. Blanks around parts do not count. An empty string gives no rules.
 func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
-		if part == "" {
+		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
 		service, rest, ok := strings.Cut(part, ":")
