@@ -60,7 +60,7 @@ func (o *planOptions) print(out io.Writer, report preview.Report) error {
 }
 
 func (o *planOptions) plan(ctx context.Context, in io.Reader) (preview.Report, error) {
-	c, namespace, err := command.Connect(o.Kubeconfig, o.Context, o.Namespace)
+	c, namespace, err := command.Connect(o.Kubeconfig, o.Context, o.Namespace, nil)
 	if err != nil {
 		return preview.Report{}, err
 	}

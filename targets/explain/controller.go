@@ -26,7 +26,7 @@ func (s *bindingState) controllerLink() Link {
 	behind := s.behind()
 	switch {
 	case dead && s.now.Sub(at) >= promptness:
-		return link("targetgate", Broken, "does not run: lease %s has not been renewed since %s, and it is %s by the clock here",
+		return link("targetgate", Broken, "does not run: lease %s has not been renewed since %s, and it is %s by the API server's clock",
 			s.leader.key, stamp(at), stamp(s.now)).
 			advise("See to its pods: kubectl -n %s get pods; their logs say why they do not lead", s.leader.key.Namespace)
 	case dead:

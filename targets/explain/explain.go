@@ -23,7 +23,8 @@ type Explainer struct {
 	// Reader reads from the API server itself.
 	Reader client.Reader
 	// AWS is the client to ask about a binding's target group; nil asks none.
-	AWS   func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error)
+	AWS func(*v1beta1.TargetGroupBinding) (*elbv2.Client, error)
+	// Clock is the API server's: that of the machine on which users ask may be wrong.
 	Clock clock.PassiveClock
 	// Lease is where targetgate's leader says that it lives, and BesideLease where that of one beside the incumbent does.
 	Lease, BesideLease client.ObjectKey

@@ -411,7 +411,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"10 targetgate does not run": {
 			func(w *world) { w.mute(); w.lease.Spec.RenewTime.Time = now.Add(-time.Minute) },
-			[]string{"broken targetgate: does not run: lease targetgate-system/lease has not been renewed since 2026-11-21T11:59:00Z, and it is 2026-11-21T12:00:00Z by the clock here", "kubectl -n targetgate-system get pods"},
+			[]string{"broken targetgate: does not run: lease targetgate-system/lease has not been renewed since 2026-11-21T11:59:00Z, and it is 2026-11-21T12:00:00Z by the API server's clock", "kubectl -n targetgate-system get pods"},
 		},
 		"10 targetgate has just lost its leader": {
 			func(w *world) {

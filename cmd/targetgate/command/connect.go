@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,8 +27,9 @@ const DefaultLease = "aws-load-balancer-controller-leader"
 // DefaultNamespace is where the documents install targetgate.
 const DefaultNamespace = "targetgate-system"
 
-// Connect returns a client with a user's own rights, and the namespace that is given, else the context's.
-func Connect(kubeconfig, kubeContext, given string) (client.Client, string, error) {
+// Connect returns a client with a user's own rights, and the namespace that is given, else the context's. Wrap wraps the client's
+// transport; it may be nil.
+func Connect(kubeconfig, kubeContext, given string, wrap func(http.RoundTripper) http.RoundTripper) (client.Client, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: kubeContext}
@@ -42,6 +44,7 @@ func Connect(kubeconfig, kubeContext, given string) (client.Client, string, erro
 		return nil, "", fmt.Errorf("finding the namespace: %w", err)
 	}
 	cfg.QPS, cfg.Timeout = -1, 30*time.Second
+	cfg.Wrap(wrap)
 	scheme, err := NewScheme()
 	if err != nil {
 		return nil, "", err

@@ -46,12 +46,13 @@ func Explain(ctx context.Context, program, version string, args []string, out, e
 
 // explain returns exit code 1 if a link is broken, and with every error.
 func (o *explainOptions) explain(ctx context.Context, version string, out, errOut io.Writer) (int, error) {
-	reader, namespace, err := Connect(o.Kubeconfig, o.Context, o.Namespace)
+	now := &serverClock{PassiveClock: clock.RealClock{}}
+	reader, namespace, err := Connect(o.Kubeconfig, o.Context, o.Namespace, now.wrap)
 	if err != nil {
 		return 1, err
 	}
 	explainer := explain.Explainer{
-		Reader: reader, Clock: clock.RealClock{},
+		Reader: reader, Clock: now,
 		Lease:                client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, DefaultLease)},
 		BesideLease:          client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, ownership.BesideLease)},
 		WebhookConfiguration: o.WebhookConfiguration,
