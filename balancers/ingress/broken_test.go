@@ -110,6 +110,15 @@ var breaks = map[string]struct {
 	"dualstack without subnets for it":     {annotation: "ip-address-type", value: "dualstack", do: agreeOn("scheme", "internal"), fault: `ip-address-type, value "dualstack": no subnet of the VPC fits a load balancer that is internal and dualstack`},
 	"other security groups":                {annotation: "security-groups", value: "sg-b", do: agreeOn("security-groups", "sg-a"), fault: `the group has "sg-a"`},
 	"a security group that does not exist": {annotation: "security-groups", value: "blue", fault: "no security group of the VPC has the tag Name=blue"},
+	"more security groups than AWS takes":  {annotation: "security-groups", value: listed("sg-%02x", 17), fault: "has 17 security groups, want at most 16"},
+	"more names of security groups":        {annotation: "security-groups", value: listed("blue-%d", 17), fault: "has 17 security groups, want at most 16"},
+	"a name of too many security groups": {annotation: "security-groups", value: "blue", do: func(in *input.Input, _ *networkingv1.Ingress) {
+		in.AWS.SecurityGroups = map[string][]string{"blue": strings.Split(listed("sg-%02x", 17), ",")}
+	}, fault: "17 security groups have these IDs and names: want at most 16"},
+	"a name of a security group, too long": {annotation: "security-groups", value: strings.Repeat("b", 256), fault: "has 256 characters, want at most 255"},
+	"a security group that AWS does not tell": {annotation: "security-groups", value: "blue", do: func(in *input.Input, _ *networkingv1.Ingress) {
+		in.AWS.NoSecurityGroups = map[string]string{"blue": "access denied"}
+	}, fault: "security groups with the tag Name=blue could not be looked up: access denied"},
 	"rules without the shared group": {
 		annotation: "manage-backend-security-group-rules", value: "true",
 		do: func(in *input.Input, b *networkingv1.Ingress) {
@@ -168,7 +177,11 @@ var breaks = map[string]struct {
 		in.Options.TolerateMissingAction = false
 		delete(b.Annotations, annotation.Prefix+"actions.act")
 	}, fault: "the annotation alb.ingress.kubernetes.io/actions.act does not exist"},
+	"a target group that AWS does not tell": {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) {
+		in.AWS.TargetGroups = map[string]input.Named{"x": {Reason: "access denied"}}
+	}, fault: `target group "x" could not be looked up: access denied`},
 	"a missing Service among several":   {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
+	"a target group that is not there":  {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) { in.AWS.TargetGroups = map[string]input.Named{"x": {}} }, fault: `the account has no target group "x" in this Region`},
 	"a target group that is unknown":    {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
 	"a weight that is none":             {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: want 0 to 999"},
 	"an action that is no JSON":         {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
@@ -267,6 +280,7 @@ var breaks = map[string]struct {
 	"tokens of nobody":                    {annotation: "jwt-validation", value: "{}", fault: `issuer "": want 1 to 256 characters`},
 	"a trust store of that name":          {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify","trustStore":"no"}]`, fault: `the account has no trust store "no"`},
 	"mutual TLS of no port":               {annotation: "mutual-authentication", value: "[]", fault: "want at least one entry"},
+	"mutual TLS of too many ports":        {annotation: "mutual-authentication", value: "[" + listed(`{"port":4%02d,"mode":"off"}`, 51) + "]", fault: "has 51 entries, want at most 50"},
 	"mutual TLS without a trust store":    {annotation: "mutual-authentication", value: `[{"port":443,"mode":"verify"}]`, fault: "mode verify: want a trustStore, too"},
 	"a pool that is none":                 {annotation: "ipam-ipv4-pool-id", value: "pool", fault: "want an ID such as ipam-pool-"},
 	"a pool without a name":               {annotation: "customer-owned-ipv4-pool", value: "", fault: "want an ID such as ipv4pool-coip-"},
@@ -352,12 +366,15 @@ func anyPathType(_ *input.Input, b *networkingv1.Ingress) {
 	b.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeImplementationSpecific)
 }
 
-func tagged(key string, n int) string {
-	tags := make([]string, n)
-	for i := range tags {
-		tags[i] = fmt.Sprintf("%s%d=x", key, i)
+func tagged(key string, n int) string { return listed(key+"%d=x", n) }
+
+// listed is a list of so many items that have their index in them.
+func listed(item string, n int) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(item, i)
 	}
-	return strings.Join(tags, ",")
+	return strings.Join(items, ",")
 }
 
 func redirectOf(config string) string { return `{"type":"redirect","redirectConfig":{` + config + `}}` }

@@ -159,3 +159,29 @@ func TestManyHosts(t *testing.T) {
 		t.Errorf("%d hosts in %s", n, time.Since(begin))
 	}
 }
+
+// For an Ingress no more names of target groups are looked up than a load balancer may have target groups.
+func TestTooManyNamesOfTargetGroups(t *testing.T) {
+	for n, fault := range map[int]string{
+		input.MostTargetGroups: "", input.MostTargetGroups + 1: `target group "named-100" is not looked up, as this Ingress names more than 100`,
+	} {
+		in, b := withPaths(t, n, "b", input.UseAnnotation)
+		in.Options.Limits.TargetGroups, in.Options.Limits.Rules = 300, 300
+		for i := range b.Spec.Rules[0].HTTP.Paths {
+			name := fmt.Sprintf("act-%d", i)
+			b.Spec.Rules[0].HTTP.Paths[i].Backend.Service = &networkingv1.IngressServiceBackend{
+				Name: name, Port: networkingv1.ServiceBackendPort{Name: input.UseAnnotation},
+			}
+			b.Annotations[annotation.Actions.Member(name).FullName()] = fmt.Sprintf(`{"type":"forward","targetGroupName":"named-%d"}`, i)
+		}
+		needs := input.NeedsOf(in).TargetGroups
+		in.AWS.TargetGroups = map[string]input.Named{}
+		for _, name := range needs {
+			in.AWS.TargetGroups[name] = input.Named{ARN: name}
+		}
+		got, faults := Build(in)
+		if held := fault != ""; len(needs) != input.MostTargetGroups || got.Members[1].Held != held || held && !strings.Contains(fmt.Sprint(faults), fault) {
+			t.Errorf("%d names: %d are looked up, member %+v, faults %v", n, len(needs), got.Members[1], faults)
+		}
+	}
+}

@@ -215,7 +215,7 @@ func TestRules(t *testing.T) {
 			}
 			in := input.Input{
 				Group: membership.Group{Namespace: "shop", Name: "web"}, Members: []membership.Member{{Ingress: ingress}},
-				AWS:     input.AWS{Subnets: vpcSubnets(), TargetGroups: map[string]string{"named": "arn:named"}},
+				AWS:     input.AWS{Subnets: vpcSubnets(), TargetGroups: map[string]input.Named{"named": {ARN: "arn:named"}}},
 				Options: input.DefaultOptions("prod-1", "vpc-1"),
 				Services: byName(fixture.Parse[corev1.Service](t, `
 metadata: {namespace: shop, name: web}

@@ -24,7 +24,8 @@ type Lookup struct {
 	Issuer *issue.Issuer
 }
 
-// Lookup implements balancers.Facts. That certificates are not known is no error: it concerns the members that need them alone.
+// Lookup implements balancers.Facts. That certificates, or what users name, are not known is no error: it concerns the members that need
+// them alone.
 func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (out input.AWS, err error) {
 	if needs.Subnets {
 		if err := l.subnets(ctx, &out); err != nil {
@@ -37,24 +38,22 @@ func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (ou
 	if needs.Own && l.Issuer != nil {
 		l.own(ctx, id, &out)
 	}
-	out.SecurityGroups, out.TargetGroups = map[string][]string{}, map[string]string{}
-	for _, name := range needs.SecurityGroups {
-		if out.SecurityGroups[name], err = l.Network.SecurityGroups(ctx, name); err != nil {
-			return out, err
-		}
-	}
-	for _, name := range needs.TargetGroups {
-		arn, err := l.Network.TargetGroup(ctx, name)
-		if err != nil {
-			return out, err
-		}
-		if arn != "" {
-			out.TargetGroups[name] = arn
-		}
-	}
+	l.securityGroups(ctx, needs.SecurityGroups, &out)
 	l.guards(ctx, needs, &out)
+	out.TargetGroups = named(ctx, needs.TargetGroups, l.Network.TargetGroup)
 	out.TrustStores = named(ctx, needs.TrustStores, l.Network.TrustStore)
-	return out, nil
+	return out, ctx.Err()
+}
+
+// securityGroups are those of these names. Those that could not be looked up concern those who name them alone.
+func (l *Lookup) securityGroups(ctx context.Context, names []string, out *input.AWS) {
+	out.SecurityGroups, out.NoSecurityGroups = map[string][]string{}, map[string]string{}
+	for _, name := range names {
+		ids, err := l.Network.SecurityGroups(ctx, name)
+		if out.SecurityGroups[name] = ids; err != nil {
+			out.NoSecurityGroups[name] = awserr.Message(err)
+		}
+	}
 }
 
 // guards finds out what can guard load balancers.

@@ -8,6 +8,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/utils/clock"
@@ -101,6 +106,46 @@ func TestClassicWebACLsAreLookedUp(t *testing.T) {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// picky is an EC2 and an ELB that have what is asked for, unless its name is bad: of that they tell nothing.
+type picky struct {
+	account.NetworkCalls
+	account.ELB
+}
+
+func (picky) DescribeSecurityGroups(_ context.Context, in *awsec2.DescribeSecurityGroupsInput) (*awsec2.DescribeSecurityGroupsOutput, error) {
+	name := in.Filters[1].Values[0]
+	if name == "bad" {
+		return nil, errors.New("no")
+	}
+	return &awsec2.DescribeSecurityGroupsOutput{SecurityGroups: []ec2types.SecurityGroup{{GroupId: aws.String("sg-" + name)}}}, nil
+}
+
+func (picky) DescribeTargetGroups(_ context.Context, in *elbv2.DescribeTargetGroupsInput) (*elbv2.DescribeTargetGroupsOutput, error) {
+	if in.Names[0] == "bad" {
+		return nil, errors.New("no")
+	}
+	return &elbv2.DescribeTargetGroupsOutput{TargetGroups: []elbtypes.TargetGroup{{TargetGroupArn: aws.String("arn-" + in.Names[0])}}}, nil
+}
+
+// One name that cannot be looked up is no reason to know nothing of the others. A pass that ends is.
+func TestOneNameIsNotKnown(t *testing.T) {
+	lookup := &Lookup{Network: &account.Network{EC2: picky{}, ELB: picky{}, Clock: clock.RealClock{}}}
+	needs := input.Needs{SecurityGroups: []string{"bad", "good"}, TargetGroups: []string{"bad", "good"}}
+	want := input.AWS{
+		SecurityGroups: map[string][]string{"bad": nil, "good": {"sg-good"}}, NoSecurityGroups: map[string]string{"bad": "no"},
+		TargetGroups: map[string]input.Named{"bad": {Reason: "no"}, "good": {ARN: "arn-good"}},
+	}
+	got, err := lookup.Lookup(t.Context(), stack.ID{}, needs)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := lookup.Lookup(ended, stack.ID{}, needs); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v when the pass has ended, want %v", err, context.Canceled)
 	}
 }
 

@@ -181,7 +181,7 @@ func (nowhere) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 func (nowhere) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
 func (nowhere) Lookup(_ context.Context, _ stack.ID, needs input.Needs) (input.AWS, error) {
-	out := input.AWS{TargetGroups: map[string]string{}, Certificates: []input.Certificate{{ARN: "any", Domains: needs.Hosts}}}
+	out := input.AWS{TargetGroups: map[string]input.Named{}, Certificates: []input.Certificate{{ARN: "any", Domains: needs.Hosts}}}
 	for _, zone := range []string{"a", "b"} {
 		out.Subnets = append(out.Subnets, input.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100,
@@ -189,7 +189,7 @@ func (nowhere) Lookup(_ context.Context, _ stack.ID, needs input.Needs) (input.A
 		})
 	}
 	for _, name := range needs.TargetGroups {
-		out.TargetGroups[name] = name
+		out.TargetGroups[name] = input.Named{ARN: name}
 	}
 	out.TrustStores, out.WebACLs = map[string]input.Named{}, map[string]input.Named{}
 	for _, name := range needs.TrustStores {

@@ -140,7 +140,7 @@ const cluster = "prod-1"
 func (c *cloud) facts() input.AWS {
 	out := input.AWS{
 		SecurityGroups: map[string][]string{"given": {c.group}},
-		TargetGroups:   map[string]string{},
+		TargetGroups:   map[string]input.Named{"gone": {}},
 		TrustStores:    map[string]input.Named{"partners": {ARN: c.trustStore}},
 		WebACLs:        map[string]input.Named{"acl": {ARN: c.webACL}},
 		ClassicACLs:    map[string]input.Named{c.classicACL: {ARN: c.classicACL}},

@@ -34,6 +34,10 @@ func parseMutualAuth(value string) ([]MutualAuth, error) {
 	if len(entries) == 0 {
 		return nil, errors.New(`want at least one entry, as [{"port": 443, "mode": "off"}], or no annotation`)
 	}
+	const most = 50 // listeners of a load balancer
+	if n := len(entries); n > most {
+		return nil, fmt.Errorf("has %d entries, want at most %d, one for each listener", n, most)
+	}
 	for i, entry := range entries {
 		if err := entry.check(); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)

@@ -112,9 +112,30 @@ var (
 	// ParseCertificates parses ARNs of certificates.
 	ParseCertificates = listOf("", regexp.MustCompile(`^arn:[^:]+:(acm|iam):[^:]*:[^:]*:(server-)?certificate/.+$`),
 		"the ARN of a certificate of ACM or IAM")
-	parseSecurityGroups = listOf("sg-", regexp.MustCompile(`^sg-[0-9a-f]+$`), "an ID such as sg-0123456789abcdef0, or a Name tag")
-	parsePrefixLists    = listOf("", regexp.MustCompile(`^pl-[0-9a-f]+$`), "an ID such as pl-0123456789abcdef0")
+	securityGroupList = listOf("sg-", regexp.MustCompile(`^sg-[0-9a-f]+$`), "an ID such as sg-0123456789abcdef0, or a Name tag")
+	parsePrefixLists  = listOf("", regexp.MustCompile(`^pl-[0-9a-f]+$`), "an ID such as pl-0123456789abcdef0")
 )
+
+// MostSecurityGroups is how many a load balancer may have, as AWS raises the quota of a network interface to no more
+// (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
+const MostSecurityGroups = 16
+
+// parseSecurityGroups parses IDs and Name tags. A call looks up each of the latter.
+func parseSecurityGroups(value string) ([]string, error) {
+	const longest = 255 // of what EC2 looks for
+	items, err := securityGroupList(value)
+	different := map[string]bool{}
+	for _, item := range items {
+		if n := utf8.RuneCountInString(item); n > longest {
+			return nil, fmt.Errorf("%.50q has %d characters, want at most %d", item, n, longest)
+		}
+		different[item] = true
+	}
+	if n := len(different); n > MostSecurityGroups {
+		return nil, fmt.Errorf("has %d security groups, want at most %d", n, MostSecurityGroups)
+	}
+	return items, err
+}
 
 var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:[^:]+:regional/webacl/[^/]+/[^/]+$`)
 

@@ -39,23 +39,22 @@ type Input struct {
 // AWS is what was looked up in AWS: at least what Needs asks for.
 type AWS struct {
 	Subnets []Subnet // all of the VPC
-	// SecurityGroups are the IDs of those of the VPC by their Name tag.
-	SecurityGroups map[string][]string
-	Certificates   []Certificate // all of ACM that are issued
+	// SecurityGroups are the IDs of those of the VPC by their Name tag, NoSecurityGroups is why those of a name are not known.
+	SecurityGroups   map[string][]string
+	NoSecurityGroups map[string]string
+	Certificates     []Certificate // all of ACM that are issued
 	// NoCertificates says why they are not known, "" when they are. Members that need them are held.
 	NoCertificates string
 	// Own are the certificates that ACM was asked for on behalf of the group, NoOwn is why they are not known.
 	Own   []OwnCertificate
 	NoOwn string
-	// TargetGroups are ARNs by name.
-	TargetGroups map[string]string
 	// NoShield says why AWS Shield Advanced cannot protect load balancers, "" when it can.
 	NoShield string
 	// NoClassicACLs says why there can be no web ACLs of AWS WAF Classic, "" when there can be some.
 	NoClassicACLs string
-	// TrustStores and WebACLs are what was found by their names, ClassicACLs by their IDs. What was not found concerns those who name it
-	// alone.
-	TrustStores, WebACLs, ClassicACLs map[string]Named
+	// TargetGroups, TrustStores and WebACLs are what was found by their names, ClassicACLs by their IDs. What was not found concerns those
+	// who name it alone.
+	TargetGroups, TrustStores, WebACLs, ClassicACLs map[string]Named
 }
 
 // Named is what was found by its name: its ARN, or the Reason why it is not known, or neither, as there is none.
@@ -188,17 +187,18 @@ func (a *AWS) SecurityGroupIDs(entries []string) ([]string, error) {
 			ids = append(ids, entry)
 			continue
 		}
+		if why := a.NoSecurityGroups[entry]; why != "" {
+			return nil, fmt.Errorf("security groups with the tag Name=%s could not be looked up: %s", entry, why)
+		}
 		found := a.SecurityGroups[entry]
 		if len(found) == 0 {
 			return nil, fmt.Errorf("no security group of the VPC has the tag Name=%s: want one that has", entry)
 		}
 		ofNames = append(ofNames, slices.Sorted(slices.Values(found))...)
 	}
-	var all []string
-	for _, id := range slices.Concat(ids, ofNames) {
-		if !slices.Contains(all, id) {
-			all = append(all, id)
-		}
+	all := Unique(slices.Concat(ids, ofNames))
+	if n := len(all); n > annotation.MostSecurityGroups {
+		return nil, fmt.Errorf("%d security groups have these IDs and names: want at most %d", n, annotation.MostSecurityGroups)
 	}
 	return all, nil
 }

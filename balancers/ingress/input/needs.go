@@ -104,17 +104,29 @@ func (n *Needs) addMember(member membership.Member, issue bool) {
 		n.addHosts(ingress)
 	}
 	n.addNames(member)
+	n.addBackends(ingress)
+}
+
+// MostTargetGroups is how many names of target groups are looked up for one Ingress, as AWS lets a load balancer have so many
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html).
+const MostTargetGroups = 100
+
+// addBackends adds what the backends of an Ingress need.
+func (n *Needs) addBackends(ingress *networkingv1.Ingress) {
 	read := map[string]bool{} // the names of actions
+	var groups []string
 	for _, rule := range ingress.Spec.Rules {
 		if rule.HTTP != nil {
 			for _, path := range rule.HTTP.Paths {
-				n.addBackend(ingress, path.Backend, read)
+				groups = append(groups, n.addBackend(ingress, path.Backend, read)...)
 			}
 		}
 	}
 	if ingress.Spec.DefaultBackend != nil {
-		n.addBackend(ingress, *ingress.Spec.DefaultBackend, read)
+		groups = append(groups, n.addBackend(ingress, *ingress.Spec.DefaultBackend, read)...)
 	}
+	groups = Unique(groups)
+	n.TargetGroups = append(n.TargetGroups, groups[:min(len(groups), MostTargetGroups)]...)
 }
 
 // addNames adds the names of trust stores and web ACLs, and what is to be known of Shield.
@@ -147,32 +159,34 @@ func (n *Needs) addHosts(ingress *networkingv1.Ingress) {
 	}
 }
 
-// addBackend adds what a backend needs. Of an action that is read nothing is added again.
-func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.IngressBackend, read map[string]bool) {
+// addBackend adds the Services that a backend needs, and returns the names of target groups. Of an action that is read nothing is added
+// again.
+func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.IngressBackend, read map[string]bool) (groups []string) {
 	service := backend.Service
 	if service == nil {
-		return
+		return nil
 	}
 	if service.Port.Name != UseAnnotation {
 		n.addService(ingress, service.Name)
-		return
+		return nil
 	}
 	if read[service.Name] {
-		return
+		return nil
 	}
 	read[service.Name] = true
 	action, _, _ := annotation.Actions.Member(service.Name).In(ingress.Annotations)
 	if action.ForwardConfig == nil {
-		return
+		return nil
 	}
 	for _, target := range action.ForwardConfig.TargetGroups {
 		switch {
 		case target.ServiceName != "":
 			n.addService(ingress, target.ServiceName)
 		case target.TargetGroupARN == "":
-			n.TargetGroups = append(n.TargetGroups, target.TargetGroupName)
+			groups = append(groups, target.TargetGroupName)
 		}
 	}
+	return groups
 }
 
 func (n *Needs) addService(ingress *networkingv1.Ingress, name string) {

@@ -173,11 +173,8 @@ func (r ruleReader) targetGroup(target annotation.Target) (stack.Ref, error) {
 	case target.TargetGroupARN != "":
 		return stack.Ref{ID: target.TargetGroupARN}, nil
 	case target.TargetGroupName != "":
-		arn := r.in.AWS.TargetGroups[target.TargetGroupName]
-		if arn == "" && !r.in.Alone {
-			return stack.Ref{}, fmt.Errorf("the account has no target group %.64q in this Region", target.TargetGroupName)
-		}
-		return stack.Ref{ID: arn}, nil
+		arn, err := r.named(target.TargetGroupName)
+		return stack.Ref{ID: arn}, err
 	}
 	service := r.service(target.ServiceName)
 	if service == nil {
@@ -187,6 +184,18 @@ func (r ruleReader) targetGroup(target annotation.Target) (stack.Ref, error) {
 		return r.addTargetGroup(service, *target.ServicePort)
 	})
 	return stack.Ref{Part: part}, err
+}
+
+// named is the ARN of the target group of that name, which others have made.
+func (r ruleReader) named(name string) (string, error) {
+	if r.in.Alone {
+		return "", nil
+	}
+	if _, asked := r.in.AWS.TargetGroups[name]; !asked {
+		return "", fmt.Errorf("target group %.64q is not looked up, as this Ingress names more than %d: want at most so many, as in "+
+			"several Ingresses with a group each", name, input.MostTargetGroups)
+	}
+	return input.Find("target group", name, r.in.AWS.TargetGroups)
 }
 
 // servicePort is a port of a Service as a backend names it.
