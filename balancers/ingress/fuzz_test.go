@@ -59,7 +59,7 @@ func obeysListener(t *testing.T, listener stack.Listener, parts map[string]bool,
 	if listener.Port < 1 || listener.Port > 65535 || (listener.Protocol == "HTTPS") != (len(listener.Certificates) > 0) {
 		t.Errorf("listener %d of %s has certificates %v", listener.Port, listener.Protocol, listener.Certificates)
 	}
-	if len(unique(listener.Certificates)) != len(listener.Certificates) {
+	if len(input.Unique(listener.Certificates)) != len(listener.Certificates) {
 		t.Errorf("a certificate is there twice: %v", listener.Certificates)
 	}
 	actions := []stack.Action{listener.Default}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -148,15 +149,36 @@ func TestOneFaultOfManyPaths(t *testing.T) {
 	}
 }
 
-// Hosts are found in a time that grows with their number: if each was compared with each, these would take some 10 s.
-func TestManyHosts(t *testing.T) {
+// What there may be very much of is read in a time that grows with its number: if each was compared with each, these would take some 10 s.
+func TestVeryMany(t *testing.T) {
 	ingress := &networkingv1.Ingress{}
 	for i := range 100_000 {
 		ingress.Spec.Rules = append(ingress.Spec.Rules, networkingv1.IngressRule{Host: fmt.Sprintf("%d.example.com", i)})
 	}
-	begin := time.Now()
-	if n := len(input.HostsOf(ingress)); n != 100_000 || time.Since(begin) > 3*time.Second {
-		t.Errorf("%d hosts in %s", n, time.Since(begin))
+	hosts, b := withPaths(t, 1, "b", "")
+	b.Spec.TLS = []networkingv1.IngressTLS{{}}
+	for i := range 20_000 {
+		b.Spec.TLS[0].Hosts = append(b.Spec.TLS[0].Hosts, fmt.Sprintf("%d.example.com", i))
+	}
+	for i := range 2500 {
+		hosts.AWS.Certificates = append(hosts.AWS.Certificates, input.Certificate{
+			ARN: certARN(strconv.Itoa(i)), Domains: strings.Split(listed(fmt.Sprintf("x%d-%%d.example.org", i), 100), ","),
+		})
+	}
+	for name, tc := range map[string]struct {
+		want int
+		read func() int
+	}{
+		"hosts":                      {100_000, func() int { return len(input.HostsOf(ingress)) }},
+		"items, each once":           {200_000, func() int { return len(input.Unique(strings.Split(listed("sg-%06x", 200_000), ","))) }},
+		"hosts of many certificates": {0, func() int { _, faults := Build(hosts); return len(faults) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := time.Now()
+			if n := tc.read(); n != tc.want || time.Since(begin) > 3*time.Second {
+				t.Errorf("%d in %s, want %d", n, time.Since(begin), tc.want)
+			}
+		})
 	}
 }
 

@@ -80,9 +80,9 @@ func (d listenerBuilder) certificates(l *listener) []string {
 	}
 	first := slices.IndexFunc(d.all, onPort)
 	if slices.Contains(d.held, d.all[first]) {
-		return unique(append(slices.Clone(present), wanted...))
+		return input.Unique(append(slices.Clone(present), wanted...))
 	}
-	return unique(append(wanted, present...))
+	return input.Unique(append(wanted, present...))
 }
 
 // stackListeners are the listeners as they are wanted in AWS.
@@ -226,15 +226,4 @@ func (d listenerBuilder) mutualAuth(l *listener) *stack.MutualAuth {
 		return &stack.MutualAuth{Mode: annotation.MutualOff}
 	}
 	return nil
-}
-
-// unique has each item once, at its first place.
-func unique(items []string) []string {
-	var out []string
-	for _, item := range items {
-		if !slices.Contains(out, item) {
-			out = append(out, item)
-		}
-	}
-	return out
 }

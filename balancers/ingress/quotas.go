@@ -65,7 +65,7 @@ func (d checker) over(q quota) map[*reading.Reading]annotation.Fault {
 	faults := map[*reading.Reading]annotation.Fault{}
 	byGrowth := func(a, b *reading.Reading) int { return cmp.Compare(grows[a], grows[b]) }
 	for _, r := range slices.SortedStableFunc(slices.Values(d.built), byGrowth) {
-		added := unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
+		added := input.Unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
 			faults[r] = annotation.Fault{Field: "spec", Reason: fmt.Sprintf(
 				"with this Ingress the load balancer would have %d %s, and its quota is %d: want fewer, another group, or a higher quota",

@@ -34,6 +34,8 @@ type Input struct {
 	Rediscover bool
 
 	Alone bool // AWS was not asked, and Services may be missing: what is named counts as there
+
+	certificates map[string][]string // what CertificatesByName returns, once it is known
 }
 
 // AWS is what was looked up in AWS: at least what Needs asks for.
@@ -203,19 +205,30 @@ func (a *AWS) SecurityGroupIDs(entries []string) ([]string, error) {
 	return all, nil
 }
 
-// Fits reports whether the certificate is for the host: by its exact name, or by a wildcard in place of its first label.
-func (c *Certificate) Fits(host string) bool {
-	return slices.ContainsFunc(c.Domains, func(domain string) bool {
-		if strings.EqualFold(domain, host) {
-			return true
+// CertificatesByName are the ARNs of the certificates that may be discovered, by the names that they are for, in lower case. The caller may
+// not change them.
+func (in *Input) CertificatesByName() map[string][]string {
+	if in.certificates != nil {
+		return in.certificates
+	}
+	in.certificates = map[string][]string{}
+	for _, c := range in.AWS.Certificates {
+		if len(in.Options.AllowedCAs) > 0 && !slices.Contains(in.Options.AllowedCAs, c.CA) {
+			continue
 		}
-		parent, wildcard := strings.CutPrefix(domain, "*.")
-		_, rest, dotted := strings.Cut(host, ".")
-		return wildcard && dotted && strings.EqualFold(parent, rest)
-	})
+		for _, domain := range c.Domains {
+			name := strings.ToLower(domain)
+			in.certificates[name] = append(in.certificates[name], c.ARN)
+		}
+	}
+	return in.certificates
 }
 
-// Allows reports whether the certificate may be discovered.
-func (o *Options) Allows(certificate Certificate) bool {
-	return len(o.AllowedCAs) == 0 || slices.Contains(o.AllowedCAs, certificate.CA)
+// CertificateNames are the names of certificates that are for the host: its own, and that with a wildcard in place of its first label.
+func CertificateNames(host string) []string {
+	host = strings.ToLower(host)
+	if _, parent, dotted := strings.Cut(host, "."); dotted {
+		return []string{host, "*." + parent}
+	}
+	return []string{host}
 }

@@ -24,12 +24,12 @@ func (r listenerReader) discoverCertificates() {
 		r.warnOfSecrets()
 		return
 	}
-	hosts, found := input.HostsOf(r.Member.Ingress), map[string]bool{}
+	hosts := input.HostsOf(r.Member.Ingress)
 	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
 		r.Fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
 		return
 	}
-	before := len(r.Faults)
+	before, known, names := len(r.Faults), r.in.CertificatesByName(), map[string]bool{}
 	for i, host := range hosts {
 		if wrong := len(r.Faults) - before; wrong >= mostWrong {
 			r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("certificates of %d more hosts are not looked for: mend the %d hosts before "+
@@ -37,9 +37,9 @@ func (r listenerReader) discoverCertificates() {
 			return
 		}
 		fits := false
-		for _, certificate := range r.in.AWS.Certificates {
-			if certificate.Fits(host.Name) && r.in.Options.Allows(certificate) {
-				found[certificate.ARN], fits = true, true
+		for _, name := range input.CertificateNames(host.Name) {
+			if len(known[name]) > 0 {
+				names[name], fits = true, true
 			}
 		}
 		if !fits {
@@ -50,10 +50,11 @@ func (r listenerReader) discoverCertificates() {
 			})
 		}
 	}
-	for arn := range found {
-		r.Certificates = append(r.Certificates, arn)
+	for name := range names {
+		r.Certificates = append(r.Certificates, known[name]...)
 	}
 	slices.Sort(r.Certificates)
+	r.Certificates = slices.Compact(r.Certificates)
 }
 
 // whyUnused is why no certificate comes from a Secret, such as cert-manager's.

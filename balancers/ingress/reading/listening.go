@@ -126,12 +126,7 @@ func (r listenerReader) readHTTPS(explicit []string) {
 	say(r.Reading, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
 	r.ofEachPort(annotation.SSLPolicy.Name, isHTTPS)
 	r.readMutualAuth()
-	for _, arn := range explicit {
-		if !slices.Contains(r.Certificates, arn) {
-			r.Certificates = append(r.Certificates, arn)
-		}
-	}
-	if len(explicit) > 0 {
+	if r.Certificates = input.Unique(explicit); len(explicit) > 0 {
 		return
 	}
 	if wanted, _ := get(r.Reading, annotation.IssueCertificate); wanted && r.in.Options.IssueCertificates {
