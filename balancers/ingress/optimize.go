@@ -14,13 +14,14 @@ import (
 // optimize leaves out what no request can need on the listener: redirects that lead to themselves, and rules behind a redirect that takes
 // all of their requests.
 func optimize(rules []reading.Rule, protocol annotation.Protocol, port int32) []reading.Rule {
-	var out []reading.Rule
+	var out, redirects []reading.Rule
 	for _, next := range rules {
-		covered := slices.ContainsFunc(out, func(earlier reading.Rule) bool {
-			return earlier.Action.Redirect != nil && covers(earlier.Conditions, next.Conditions)
-		})
-		if !covered && !reading.LeadsToItself(next.Rule, protocol, port) {
-			out = append(out, next)
+		covered := slices.ContainsFunc(redirects, func(earlier reading.Rule) bool { return covers(earlier.Conditions, next.Conditions) })
+		if covered || reading.LeadsToItself(next.Rule, protocol, port) {
+			continue
+		}
+		if out = append(out, next); next.Action.Redirect != nil {
+			redirects = append(redirects, next)
 		}
 	}
 	return out
