@@ -29,17 +29,25 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 	}
 	reading.Settle(all)
 	seen := reading.SeenVotes(&in)
-	for {
+	for round := 1; ; round++ {
 		d := newDraft(&in, all, seen)
 		late := checker{d}.check()
 		if len(late) == 0 {
 			return d.stack(), d.faults()
+		}
+		if round >= mostRounds {
+			maps.Copy(d.conflicts, late)
+			late = d.conflicts
 		}
 		for r, fault := range late {
 			r.Fail(fault)
 		}
 	}
 }
+
+// mostRounds is how often members are held and the rest is looked at again. Then all are held that disagree with the rest: members may name
+// as many wrong values of a setting as they are, and each would take a round.
+const mostRounds = 100
 
 // draft is what is wanted by the members that are built.
 type draft struct {

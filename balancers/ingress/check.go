@@ -140,7 +140,7 @@ func (d checker) checkCertificates() map[*reading.Reading]annotation.Fault {
 	return faults
 }
 
-// checkSubnets finds the subnets. If there are none, that member has the fault without which there are; else those who speak of them.
+// checkSubnets finds the subnets. If there are none, those have a fault who are to blame, and those others whose own subnets are no better.
 func (d checker) checkSubnets() map[*reading.Reading]annotation.Fault {
 	if len(d.built) == 0 {
 		return nil
@@ -149,12 +149,24 @@ func (d checker) checkSubnets() map[*reading.Reading]annotation.Fault {
 	if d.subnets = subnets; err == nil {
 		return nil
 	}
-	speaks := func(r *reading.Reading) bool {
-		return slices.ContainsFunc(subnetSettings, func(setting string) bool { return r.Says(setting) })
+	faults := d.blameForSubnets(err)
+	d.addRivals(faults)
+	return faults
+}
+
+// blameForSubnets finds the member without which there are subnets; else those who speak of them.
+func (d checker) blameForSubnets(err error) map[*reading.Reading]annotation.Fault {
+	speakers := map[string]int{} // by setting
+	for _, r := range d.built {
+		for _, setting := range subnetSettings {
+			if r.Says(setting) {
+				speakers[setting]++
+			}
+		}
 	}
 	for _, r := range slices.Backward(d.built) {
-		if !speaks(r) || len(d.built) == 1 {
-			continue
+		if !slices.ContainsFunc(subnetSettings, func(setting string) bool { return r.Says(setting) && speakers[setting] == 1 }) {
+			continue // without it all is said just the same
 		}
 		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading.Reading) bool { return other == r })
 		without, _ := reading.Agree(others, reading.Pinned(others, d.seen))
@@ -164,11 +176,35 @@ func (d checker) checkSubnets() map[*reading.Reading]annotation.Fault {
 	}
 	faults := map[*reading.Reading]annotation.Fault{}
 	for _, r := range d.built {
-		if speaks(r) || !slices.ContainsFunc(d.built, speaks) {
+		if len(speakers) == 0 || slices.ContainsFunc(subnetSettings, r.Says) {
 			faults[r] = subnetFault(r, err)
 		}
 	}
 	return faults
+}
+
+// addRivals adds the faults of members that disagree with the group, and whose own subnets are wrong, too: else each would take a round of
+// its own.
+func (d checker) addRivals(faults map[*reading.Reading]annotation.Fault) {
+	rest := slices.DeleteFunc(slices.Clone(d.built), func(r *reading.Reading) bool { return faults[r] != (annotation.Fault{}) })
+	agreed, _ := reading.Agree(rest, reading.Pinned(rest, d.seen))
+	for r := range d.conflicts {
+		if !r.Says(annotation.Subnets.Name) {
+			continue
+		}
+		own := reading.Agreed{Votes: map[string]reading.Vote{}}
+		for _, setting := range subnetSettings {
+			if vote, ok := agreed.Votes[setting]; ok {
+				own.Votes[setting] = vote
+			}
+			if vote, ok := r.Votes[setting]; ok {
+				own.Votes[setting] = vote
+			}
+		}
+		if _, err := d.findSubnets(own); err != nil {
+			faults[r] = subnetFault(r, err)
+		}
+	}
 }
 
 // subnetSettings are those that the choice of subnets depends on.

@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // withPaths has member b have so many paths to a backend with that name and port name, each of its own.
@@ -205,5 +207,80 @@ func TestTooManyNamesOfTargetGroups(t *testing.T) {
 		if held := fault != ""; len(needs) != input.MostTargetGroups || got.Members[1].Held != held || held && !strings.Contains(fmt.Sprint(faults), fault) {
 			t.Errorf("%d names: %d are looked up, member %+v, faults %v", n, len(needs), got.Members[1], faults)
 		}
+	}
+}
+
+// members has the group have so many copies of its member b, each with the annotations of its index.
+func members(t *testing.T, n int, annotations func(int) map[string]string) input.Input {
+	t.Helper()
+	in := three(t)
+	b := in.Members[1]
+	for i := range n {
+		copied := b
+		copied.Ingress = b.Ingress.DeepCopy()
+		copied.Ingress.Name = fmt.Sprintf("b-%03d", i)
+		for name, value := range annotations(i) {
+			copied.Ingress.Annotations[annotation.Prefix+name] = value
+		}
+		in.Members = append(in.Members, copied)
+	}
+	return in
+}
+
+// Members that name other wrong subnets each are found together: looking at the whole group for each of them would take its size squared.
+func TestWrongSubnetsOfManyMembers(t *testing.T) {
+	const most = 200
+	for name, dualstack := range map[string]bool{"two in a zone": false, "without IPv6, as the first asks for": true} {
+		t.Run(name, func(t *testing.T) {
+			bytes := func(n int) float64 {
+				in := members(t, n, func(i int) map[string]string {
+					return map[string]string{"subnets": fmt.Sprintf("subnet-a1,subnet-z%d", i)}
+				})
+				zone := "eu-west-1a"
+				if dualstack {
+					zone = "eu-west-1c"
+					annotate(&in, 0, annotation.Prefix+"ip-address-type", "dualstack")
+				}
+				for i := range in.AWS.Subnets {
+					in.AWS.Subnets[i].IPv6 = i > 0
+				}
+				for i := range most {
+					in.AWS.Subnets = append(in.AWS.Subnets, input.Subnet{ID: fmt.Sprintf("subnet-z%d", i), Zone: zone, Locale: "availability-zone"})
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				got, faults := Build(in)
+				runtime.ReadMemStats(&after)
+				held := slices.DeleteFunc(slices.Clone(got.Members), func(m stack.Member) bool { return !m.Held })
+				if len(held) != n || len(faults) != n {
+					t.Fatalf("%d members are held with %d faults, want %d; %v", len(held), len(faults), n, faults[0])
+				}
+				return float64(after.TotalAlloc - before.TotalAlloc)
+			}
+			if few, many := bytes(most/4), bytes(most); many > 5*few {
+				t.Errorf("%d members take %.0f bytes, %d take %.0f", most/4, few, most, many)
+			}
+		})
+	}
+}
+
+// However many wrong values of a setting there are, the rounds are bounded: those that are left disagree with the last that was looked at.
+func TestRoundsAreBounded(t *testing.T) {
+	in := members(t, mostRounds+20, func(i int) map[string]string {
+		return map[string]string{"ipam-ipv4-pool-id": fmt.Sprintf("ipam-pool-%d", i)}
+	})
+	got, faults := Build(in)
+	reasons := map[string]int{}
+	for _, fault := range faults {
+		reason, _, _ := strings.Cut(fault.Reason, ":")
+		reasons[reason]++
+	}
+	want := map[string]int{
+		"the load balancer is internal and has no public addresses": mostRounds,
+
+		`the group has "ipam-pool-99", as alb.ingress.kubernetes.io/ipam-ipv4-pool-id of Ingress shop/b-099 says`: 20,
+	}
+	if diff := cmp.Diff(want, reasons); diff != "" || got.Members[0].Held {
+		t.Errorf("the first is held: %v; reasons (-want +got):\n%s", got.Members[0].Held, diff)
 	}
 }
