@@ -113,7 +113,7 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 	}
 	m.balancers[b.ARN] = b
 	m.ec2.Use(b.SecurityGroups)
-	m.putTags(b.ARN, spec.Tags, now)
+	m.begin(b.ARN, spec.Tags, now)
 	if spec.ByAPI {
 		m.provision(b, now)
 	}

@@ -34,6 +34,8 @@
 // An ALB can be the one target of a group of type alb, at a port at which it has a listener, which stays as long as it is registered. A
 // Network Load Balancer may have Elastic IP addresses that PutAllocation has made known: the data plane does not use them.
 //
+// What is new can be found by API calls only after a while if that is asked for (Delays.Shown); it is there and works from the beginning.
+//
 // Capacity that is reserved for a load balancer is pending for some minutes (Delays.Capacity); a second request waits for that. Pools of
 // public addresses are made known by PutPool: which addresses are in them is not.
 //
@@ -90,5 +92,5 @@
 //	listenerrule.go        rules of listeners, and their priorities
 //	match.go               Decide: which rule a request gets
 //	use.go                 which target groups a load balancer uses; batches of changed rules
-//	tags.go                tags of load balancers, listeners, rules and target groups
+//	tags.go                tags of load balancers, listeners, rules and target groups; which of these API calls do not find yet
 package state

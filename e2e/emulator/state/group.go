@@ -144,7 +144,7 @@ func (m *Machine) CreateTaggedGroup(account string, spec GroupSpec, tags map[str
 	}
 	g.attributes = g.defaultAttributes()
 	m.groups[g.ARN] = g
-	m.putTags(g.ARN, tags, now)
+	m.begin(g.ARN, tags, now)
 	m.order = append(m.order, g)
 	return g.public(), nil
 }

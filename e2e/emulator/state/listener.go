@@ -99,7 +99,7 @@ func (m *Machine) CreateListener(spec ListenerSpec) (Listener, error) {
 	l.rules = []ListenerRule{{Listener: l.ARN, ARN: ruleARN(l.ARN, m.region.ID()), Action: spec.Default}}
 	l.force = slices.Clone(l.rules)
 	m.listeners = append(m.listeners, l)
-	m.putTags(l.ARN, spec.Tags, now)
+	m.begin(l.ARN, spec.Tags, now)
 	m.use(b, now)
 	m.nudge()
 	return l.public(), nil

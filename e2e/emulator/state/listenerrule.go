@@ -67,7 +67,7 @@ func (m *Machine) CreateRule(r ListenerRule, tags map[string]string) (ListenerRu
 	r.ARN = ruleARN(l.ARN, m.region.ID())
 	l.rules = append(l.rules, r)
 	l.sort()
-	m.putTags(r.ARN, tags, now)
+	m.begin(r.ARN, tags, now)
 	m.changedRules(l.balancer, now)
 	return r, nil
 }

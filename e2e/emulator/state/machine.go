@@ -32,6 +32,7 @@ type Machine struct {
 	listeners []*listener
 	reserved  map[string]bool
 	tags      record.Histories[map[string]string]
+	hidden    map[string]time.Time // until when API calls do not find what is new, by ARN
 	// certificates are the ARNs that listeners may name beside those of ACM.
 	certificates map[string]bool
 	trustStores  []TrustStore
@@ -58,6 +59,7 @@ func New(in *region.Region, network *ec2.Network, certificates *acm.ACM, opts Op
 		pools:        map[string]bool{},
 		allocations:  map[string]Allocation{},
 		tags:         record.Histories[map[string]string]{},
+		hidden:       map[string]time.Time{},
 		certificates: map[string]bool{},
 		lingering:    map[string]int{},
 	}

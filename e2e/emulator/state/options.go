@@ -110,6 +110,8 @@ type Delays struct {
 	Release, Linger region.Range
 	// Tags is how old the tags are that DescribeTags shows, drawn for each call: a later one may show older ones.
 	Tags region.Range
+	// Shown is from the call that creates a load balancer, target group, listener or rule to the moment other calls find and list it.
+	Shown region.Range
 	// Capacity is from the call that reserves capacity to the moment it is there.
 	Capacity region.Range
 }

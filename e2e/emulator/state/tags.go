@@ -17,17 +17,43 @@ func (m *Machine) tagged(arn string) (map[string]string, error) {
 	if tags, ok := m.tags.Latest(arn); ok {
 		return tags, nil
 	}
+	return nil, notFound(arn)
+}
+
+// notFound is the error for an ARN that nothing has.
+func notFound(arn string) error {
 	switch {
 	case strings.Contains(arn, ":loadbalancer/"):
-		return nil, loadBalancerNotFound()
+		return loadBalancerNotFound()
 	case strings.Contains(arn, ":listener/"):
-		return nil, listenerNotFound()
+		return listenerNotFound()
 	case strings.Contains(arn, ":listener-rule/"):
-		return nil, ruleNotFound()
+		return ruleNotFound()
 	case strings.Contains(arn, ":targetgroup/"):
-		return nil, groupNotFound()
+		return groupNotFound()
 	}
-	return nil, refusal.Invalid("'%s' is not a valid ARN", arn)
+	return refusal.Invalid("'%s' is not a valid ARN", arn)
+}
+
+// begin has what is new have its tags, and be found by API calls after a while (Delays.Shown).
+func (m *Machine) begin(arn string, tags map[string]string, now time.Time) {
+	m.putTags(arn, tags, now)
+	if delay := m.region.Draw(m.opts.Delays.Shown); delay > 0 {
+		m.hidden[arn] = now.Add(delay)
+	}
+}
+
+// Find is the error for an ARN of something so new that API calls do not find it yet.
+func (m *Machine) Find(arn string) error {
+	if m.opts.Delays.Shown.Max == 0 {
+		return nil
+	}
+	now := m.enter()
+	defer m.leave()
+	if now.Before(m.hidden[arn]) {
+		return notFound(arn)
+	}
+	return nil
 }
 
 func (m *Machine) putTags(arn string, tags map[string]string, now time.Time) {
@@ -42,7 +68,10 @@ func (m *Machine) oldestTags(now time.Time) time.Time {
 }
 
 // dropTags ends what has tags.
-func (m *Machine) dropTags(arn string) { delete(m.tags, arn) }
+func (m *Machine) dropTags(arn string) {
+	delete(m.tags, arn)
+	delete(m.hidden, arn)
+}
 
 // AddTags sets tags of a load balancer, listener, rule or target group.
 func (m *Machine) AddTags(arn string, tags map[string]string) error {

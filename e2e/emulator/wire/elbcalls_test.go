@@ -252,3 +252,32 @@ func TestGRPCGroupsMatchGRPCCodes(t *testing.T) {
 	})
 	wantCode(t, err, "ValidationError")
 }
+
+// TestWhatIsNewIsFoundAfterAWhile is AWS's answers that lag behind what was created.
+func TestWhatIsNewIsFoundAfterAWhile(t *testing.T) {
+	b := newELBBed(t, func(o *cloud.Options) {
+		o.ELB.Delays = &state.Delays{Shown: region.Range{Min: time.Minute, Max: time.Minute}}
+	})
+	lb, group := b.balancer("lb"), b.createGroup("web")
+	listen := &elb.CreateListenerInput{LoadBalancerArn: &lb, Port: aws.Int32(80), Protocol: "HTTP", DefaultActions: []types.Action{fixed("404")}}
+	_, err := b.elb.CreateListener(ctx(t), listen)
+	wantCode(t, err, "LoadBalancerNotFound")
+	_, err = b.elb.DescribeLoadBalancers(ctx(t), &elb.DescribeLoadBalancersInput{Names: []string{"lb"}})
+	wantCode(t, err, "LoadBalancerNotFound")
+	wantCode(t, b.register(group, "10.0.0.9"), "TargetGroupNotFound")
+	if all := must[*elb.DescribeTargetGroupsOutput](t)(b.elb.DescribeTargetGroups(ctx(t), &elb.DescribeTargetGroupsInput{})); len(all.TargetGroups) > 0 {
+		t.Errorf("target groups %+v, want none yet", all.TargetGroups)
+	}
+	b.clock.Step(time.Minute)
+	listener := *must[*elb.CreateListenerOutput](t)(b.elb.CreateListener(ctx(t), listen)).Listeners[0].ListenerArn
+	_, err = b.elb.CreateRule(ctx(t), ruleOf(listener, 1, "/", forward(group)))
+	wantCode(t, err, "ListenerNotFound")
+	b.clock.Step(time.Minute)
+	b.rule(listener, 1, "/", forward(group))
+	rules := must[*elb.DescribeRulesOutput](t)(b.elb.DescribeRules(ctx(t), &elb.DescribeRulesInput{ListenerArn: &listener})).Rules
+	if len(rules) != 1 || !*rules[0].IsDefault {
+		t.Errorf("rules %+v, want the default one alone", rules)
+	}
+	_, err = b.elb.CreateRule(ctx(t), ruleOf(listener, 1, "/other", fixed("404")))
+	wantCode(t, err, "PriorityInUse")
+}

@@ -4,7 +4,9 @@
 package wire
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,6 +105,16 @@ func owns(p call.Principal, operation string, form map[string][]string) error {
 		if strings.HasPrefix(arn, "arn:aws:elasticloadbalancing:") && accountOf(arn) != p.Account {
 			return refusal.New("AccessDenied",
 				"User: %s is not authorized to perform: elasticloadbalancing:%s on resource: %s", p.ARN, operation, arn)
+		}
+	}
+	return nil
+}
+
+// finds refuses a call that names what is too new to be found.
+func (s *Server) finds(form map[string][]string) error {
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		if err := s.cloud.ELB.Find(form[name][0]); err != nil {
+			return err
 		}
 	}
 	return nil

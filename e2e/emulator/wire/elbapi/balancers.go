@@ -151,6 +151,9 @@ func describeLoadBalancers(q *call.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if balancers, err = listed(q, balancers, func(one state.Balancer) string { return one.ARN }); err != nil {
+		return nil, err
+	}
 	balancers, next, err := page(q, balancers)
 	if err != nil {
 		return nil, err

@@ -193,6 +193,9 @@ func describeTargetGroups(q *call.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if groups, err = listed(q, groups, func(one state.Group) string { return one.ARN }); err != nil {
+		return nil, err
+	}
 	groups, next, err := page(q, groups)
 	if err != nil {
 		return nil, err
@@ -216,6 +219,19 @@ func ambiguous(f state.GroupFilter) bool {
 }
 
 const largestPage = 400
+
+// listed is a list without what is too new to be found. If it is asked for by its name, it is refused.
+func listed[T any](q *call.Request, all []T, arn func(T) string) (found []T, err error) {
+	for _, one := range all {
+		switch err := q.Cloud.ELB.Find(arn(one)); {
+		case err == nil:
+			found = append(found, one)
+		case len(q.Texts("Names.member")) > 0:
+			return nil, err
+		}
+	}
+	return found, nil
+}
 
 // page cuts the page out of a list that Marker and PageSize ask for; next is the marker of the one after it.
 func page[T any](q *call.Request, all []T) (part []T, next string, err error) {

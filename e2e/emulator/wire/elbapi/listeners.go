@@ -172,6 +172,9 @@ func describeListeners(q *call.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if listeners, err = listed(q, listeners, func(one state.Listener) string { return one.ARN }); err != nil {
+		return nil, err
+	}
 	listeners, next, err := page(q, listeners)
 	if err != nil {
 		return nil, err

@@ -119,6 +119,9 @@ func describeRules(q *call.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rules, err = listed(q, rules, func(one state.ListenerRule) string { return one.ARN }); err != nil {
+		return nil, err
+	}
 	rules, next, err := page(q, rules)
 	if err != nil {
 		return nil, err
