@@ -4,6 +4,7 @@
 package account
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,8 +34,9 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 	for _, g := range s.groups {
 		tags, id, part := v.owned(aws.ToString(g.TargetGroupArn), s.tags[aws.ToString(g.TargetGroupArn)])
 		if part != "" {
-			in := with(of(id), stack.IsFrontGroup(part))
-			in.TargetGroups = append(in.TargetGroups, targetGroup(g, part, tags))
+			in, group := with(of(id), stack.IsFrontGroup(part)), targetGroup(g, part, tags)
+			group.LoadBalancers = slices.DeleteFunc(group.LoadBalancers, func(arn string) bool { return !v.gone[arn].IsZero() })
+			in.TargetGroups = append(in.TargetGroups, group)
 		}
 	}
 	shared, err = v.assembleSecurityGroups(s, of)
@@ -82,10 +84,8 @@ func (v *View) dropOld(now time.Time) {
 			delete(v.made, arn)
 		}
 	}
-	for arn, at := range v.gone {
-		if now.Sub(at) >= lag {
-			delete(v.gone, arn)
-		}
+	for _, times := range []map[string]time.Time{v.gone, v.awaited} {
+		maps.DeleteFunc(times, func(_ string, at time.Time) bool { return now.Sub(at) >= lag })
 	}
 }
 
@@ -98,22 +98,39 @@ func (v *View) isYoung(s stack.Stack) bool {
 
 // addYoung adds the parts that were made a short time ago and are not listed by AWS yet. The caller holds the lock.
 func (v *View) addYoung(now *stack.Stack, old stack.Stack) {
-	now.LoadBalancers = addYoung(v, now.LoadBalancers, old.LoadBalancers, func(b stack.LoadBalancer) string { return b.ARN })
-	now.TargetGroups = addYoung(v, now.TargetGroups, old.TargetGroups, func(g stack.TargetGroup) string { return g.ARN })
-	now.SecurityGroups = addYoung(v, now.SecurityGroups, old.SecurityGroups, func(g stack.SecurityGroup) string { return g.ID })
+	isYoung := func(id string) bool { return v.made[id].tags != nil }
+	now.LoadBalancers = addMissing(now.LoadBalancers, old.LoadBalancers, func(b stack.LoadBalancer) string { return b.ARN }, isYoung)
+	now.TargetGroups = addMissing(now.TargetGroups, old.TargetGroups, func(g stack.TargetGroup) string { return g.ARN }, isYoung)
+	now.SecurityGroups = addMissing(now.SecurityGroups, old.SecurityGroups, func(g stack.SecurityGroup) string { return g.ID }, isYoung)
 	if old.Front != nil && v.isYoung(*old.Front) {
 		v.addYoung(with(now, true), *old.Front)
 	}
 }
 
-func addYoung[Part any](v *View, now, old []Part, id func(Part) string) []Part {
+// addMissing adds the parts that were known before and are not there now, as far as they are young.
+func addMissing[Part any](now, old []Part, id func(Part) string, isYoung func(id string) bool) []Part {
 	for _, part := range old {
 		same := func(other Part) bool { return id(other) == id(part) }
-		if v.made[id(part)].tags != nil && !slices.ContainsFunc(now, same) {
+		if isYoung(id(part)) && !slices.ContainsFunc(now, same) {
 			now = append(now, part)
 		}
 	}
 	return now
+}
+
+// keepKnown has load balancers have the details that they had before. When these are read again, AWS may not show all of them yet.
+func keepKnown(now *stack.Stack, old stack.Stack) {
+	for i := range now.LoadBalancers {
+		b := &now.LoadBalancers[i]
+		for _, before := range old.LoadBalancers {
+			if before.ARN == b.ARN {
+				b.Listeners, b.Attributes = before.Listeners, before.Attributes
+			}
+		}
+	}
+	if now.Front != nil && old.Front != nil {
+		keepKnown(now.Front, *old.Front)
+	}
 }
 
 // sortParts has parts in the same order each time.

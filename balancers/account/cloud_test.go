@@ -5,12 +5,14 @@ package account
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 )
 
 // cloud is an account in memory; it counts calls.
@@ -22,6 +24,7 @@ type cloud struct {
 	listeners map[string][]types.Listener // by load balancer
 	rules     map[string][]types.Rule     // by listener
 	targets   map[string][]types.TargetHealthDescription
+	unfound   map[string]bool // ARNs of load balancers that are listed and not found
 	calls     map[string]int
 	during    func() // runs in the first DescribeTargetGroups
 }
@@ -47,8 +50,19 @@ func (c *cloud) add(arn string, tags map[string]string) {
 	c.listeners[arn] = []types.Listener{{ListenerArn: aws.String(arn + "/80"), Port: aws.Int32(80), Protocol: types.ProtocolEnumHttp}}
 }
 
-func (c *cloud) DescribeLoadBalancers(context.Context, *elbv2.DescribeLoadBalancersInput) (*elbv2.DescribeLoadBalancersOutput, error) {
+// find is AWS's refusal of what it does not find.
+func (c *cloud) find(arns ...string) error {
+	if slices.ContainsFunc(arns, func(arn string) bool { return c.unfound[arn] }) {
+		return &smithy.GenericAPIError{Code: "LoadBalancerNotFound", Fault: smithy.FaultClient}
+	}
+	return nil
+}
+
+func (c *cloud) DescribeLoadBalancers(_ context.Context, in *elbv2.DescribeLoadBalancersInput) (*elbv2.DescribeLoadBalancersOutput, error) {
 	defer c.count("LoadBalancers")()
+	if err := c.find(in.LoadBalancerArns...); err != nil {
+		return nil, err
+	}
 	return &elbv2.DescribeLoadBalancersOutput{LoadBalancers: append([]types.LoadBalancer(nil), c.balancers...)}, nil
 }
 
@@ -90,10 +104,10 @@ func (c *cloud) DescribeListenerCertificates(context.Context, *elbv2.DescribeLis
 	return &elbv2.DescribeListenerCertificatesOutput{}, nil
 }
 
-func (c *cloud) DescribeLoadBalancerAttributes(context.Context, *elbv2.DescribeLoadBalancerAttributesInput) (
+func (c *cloud) DescribeLoadBalancerAttributes(_ context.Context, in *elbv2.DescribeLoadBalancerAttributesInput) (
 	*elbv2.DescribeLoadBalancerAttributesOutput, error,
 ) {
-	return &elbv2.DescribeLoadBalancerAttributesOutput{}, nil
+	return &elbv2.DescribeLoadBalancerAttributesOutput{}, c.find(*in.LoadBalancerArn)
 }
 
 func (c *cloud) DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (

@@ -18,18 +18,26 @@ import (
 // detailReader reads what a sweep leaves out. It changes nothing of the view.
 type detailReader struct{ *View }
 
-// readDetails reads the listeners and the attributes of a stack's load balancers, and the targets of those in front.
+// readDetails reads the listeners and the attributes of a stack's load balancers, and the targets of those in front. What is so new that
+// AWS does not find it yet stays as it is known.
 func (v detailReader) readDetails(ctx context.Context, s *stack.Stack) error {
 	for i := range s.LoadBalancers {
-		if err := v.readLoadBalancer(ctx, &s.LoadBalancers[i]); err != nil {
+		read := s.LoadBalancers[i]
+		err := v.readLoadBalancer(ctx, &read)
+		if v.isUnshown(err, read.ARN) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		s.LoadBalancers[i] = read
 	}
 	if s.Front == nil {
 		return nil
 	}
 	for i := range s.Front.TargetGroups {
-		if err := v.readTarget(ctx, &s.Front.TargetGroups[i]); err != nil {
+		g := &s.Front.TargetGroups[i]
+		if err := v.readTarget(ctx, g); err != nil && !v.isUnshown(err, g.ARN) {
 			return err
 		}
 	}
@@ -60,34 +68,59 @@ func (v detailReader) readLoadBalancer(ctx context.Context, b *stack.LoadBalance
 	for _, a := range attributes.Attributes {
 		b.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
 	}
-	listeners, err := v.ELB.DescribeListeners(ctx, &elbv2.DescribeListenersInput{LoadBalancerArn: aws.String(b.ARN)})
-	if err != nil {
+	if err := v.readListeners(ctx, b); err != nil {
 		return err
-	}
-	b.Listeners = nil
-	for _, described := range listeners.Listeners {
-		l := listener(described)
-		if !b.Network { // a Network Load Balancer has neither rules nor settings of ours
-			if err := v.readListener(ctx, &l); err != nil {
-				return err
-			}
-		}
-		b.Listeners = append(b.Listeners, l)
 	}
 	return v.readListenerTags(ctx, b)
 }
 
+// readListeners leaves out those that we have deleted, and keeps new ones that AWS does not show yet.
+func (v detailReader) readListeners(ctx context.Context, b *stack.LoadBalancer) error {
+	out, err := v.ELB.DescribeListeners(ctx, &elbv2.DescribeListenersInput{LoadBalancerArn: aws.String(b.ARN)})
+	if err != nil {
+		return err
+	}
+	known, arn := b.Listeners, func(l stack.Listener) string { return l.ARN }
+	b.Listeners = nil
+	for _, described := range out.Listeners {
+		l := listener(described)
+		if v.IsGone(l.ARN) {
+			continue
+		}
+		before := slices.IndexFunc(known, func(k stack.Listener) bool { return k.ARN == l.ARN })
+		if before >= 0 {
+			l.Rules = known[before].Rules
+		}
+		if !b.Network { // a Network Load Balancer has neither rules nor settings of ours
+			err = v.readListener(ctx, &l)
+		}
+		if before >= 0 && v.isUnshown(err, l.ARN) {
+			l, err = known[before], nil
+		}
+		if err != nil {
+			return err
+		}
+		b.Listeners = append(b.Listeners, l)
+	}
+	b.Listeners = addMissing(b.Listeners, known, arn, v.IsNew)
+	return nil
+}
+
+// readListener leaves out rules that we have deleted, and keeps new ones that AWS does not show yet.
 func (v detailReader) readListener(ctx context.Context, l *stack.Listener) error {
 	arn := aws.String(l.ARN)
 	rules, err := v.ELB.DescribeRules(ctx, &elbv2.DescribeRulesInput{ListenerArn: arn})
 	if err != nil {
 		return err
 	}
+	known := l.Rules
+	l.Rules = nil
 	for _, described := range rules.Rules {
-		if !aws.ToBool(described.IsDefault) {
+		if !aws.ToBool(described.IsDefault) && !v.IsGone(aws.ToString(described.RuleArn)) {
 			l.Rules = append(l.Rules, rule(described))
 		}
 	}
+	l.Rules = addMissing(l.Rules, known, func(r stack.Rule) string { return r.ARN }, v.IsNew)
 	sortRules(l)
 	attributes, err := v.ELB.DescribeListenerAttributes(ctx, &elbv2.DescribeListenerAttributesInput{ListenerArn: arn})
 	if err != nil {
@@ -147,6 +180,9 @@ func (v detailReader) readStates(ctx context.Context, s *stack.Stack) error {
 			continue
 		}
 		out, err := v.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{b.ARN}})
+		if v.isUnshown(err, b.ARN) {
+			continue
+		}
 		if err != nil {
 			v.forgetIfGone(s.ID, err)
 			return err

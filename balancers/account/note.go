@@ -57,13 +57,15 @@ type noting struct {
 	done apply.Made
 }
 
-// create takes note of what was made with its tags.
+// create takes note of what was made with its tags, and is listed by sweeps.
 func (n *noting) create(tags map[string]string) {
-	if n.made == nil {
-		n.made = map[string]made{}
-	}
-	n.made[n.done.ID] = made{tags: maps.Clone(tags), at: n.Clock.Now()}
+	n.makes(maps.Clone(tags))
 	n.View.tags = put(n.View.tags, n.done.ID, maps.Clone(tags))
+}
+
+// makes takes note of what was made.
+func (n *noting) makes(tags map[string]string) {
+	n.made = put(n.made, n.done.ID, made{tags: tags, at: n.Clock.Now()})
 }
 
 func (n *noting) remove(id string) {

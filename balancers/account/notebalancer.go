@@ -107,6 +107,7 @@ func (n *noting) findLoadBalancer(arn string) *stack.LoadBalancer {
 func (n *noting) listener(change steps.Change) bool {
 	switch c := change.(type) {
 	case steps.CreateListener:
+		n.makes(nil)
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
 			l := copyOf(c.Listener)
 			l.ARN, l.Rules, l.Attributes = n.done.ID, nil, map[string]string{}
@@ -126,6 +127,7 @@ func (n *noting) listener(change steps.Change) bool {
 	case steps.SetListenerAttributes:
 		n.eachListener(c.Listener, func(l *stack.Listener) { merge(l.Attributes, c.Attributes) })
 	case steps.DeleteListener:
+		n.remove(c.Listener.ID)
 		for i := range n.seen.LoadBalancers {
 			b := &n.seen.LoadBalancers[i]
 			b.Listeners = slices.DeleteFunc(b.Listeners, func(l stack.Listener) bool { return l.ARN == c.Listener.ID })
@@ -176,6 +178,7 @@ func (n *noting) findListener(arn string) *stack.Listener {
 func (n *noting) rule(change steps.Change) bool {
 	switch c := change.(type) {
 	case steps.CreateRule:
+		n.makes(nil)
 		n.eachListener(c.Listener, func(l *stack.Listener) {
 			r := copyOf(c.Rule)
 			r.ARN, r.Owner, r.Action = n.done.ID, "", seenAction(r.Action)
@@ -195,6 +198,7 @@ func (n *noting) rule(change steps.Change) bool {
 		}
 		n.eachListener(c.Listener, sortRules)
 	case steps.DeleteRule:
+		n.remove(c.Rule.ID)
 		if l, i := n.findRule(c.Rule.ID); l != nil {
 			l.Rules = slices.Delete(l.Rules, i, i+1)
 		}

@@ -183,6 +183,7 @@ func (v sweeper) keepNoted(entries map[stack.ID]*entry, s swept) {
 			entries[id] = old
 		case now != nil:
 			v.addYoung(&now.seen, old.seen)
+			keepKnown(&now.seen, old.seen)
 			v.keepDetails(id, now, old, s)
 		}
 	}

@@ -43,9 +43,11 @@ type View struct {
 	forgotten map[stack.ID]int
 	// tags are those of all load balancers and target groups of the VPC, by ARN; nil of those that are not ours.
 	tags map[string]map[string]string
-	// made and gone are the ARNs and IDs of what we have made and deleted a short time ago: sweeps may not know of it yet.
+	// made and gone are the ARNs and IDs of what we have made and deleted a short time ago: AWS may not show it yet.
 	made map[string]made
 	gone map[string]time.Time
+	// awaited are the names of what is there and not shown, with the time since when.
+	awaited map[string]time.Time
 }
 
 // entry is what is known of a stack. Whoever changes it holds the lock.
@@ -56,7 +58,7 @@ type entry struct {
 	looked   time.Time
 }
 
-// made is something that we have made: its tags, and when.
+// made is something that we have made: its tags, if sweeps list it, and when.
 type made struct {
 	tags map[string]string
 	at   time.Time
@@ -64,6 +66,9 @@ type made struct {
 
 // lag is for how long AWS may not show what we have made, its tags, or that we have deleted something.
 const lag = 5 * time.Minute
+
+// newFor is for how long AWS may say of what we have made that there is no such thing.
+const newFor = time.Minute
 
 // statePause is how old the state of a load balancer may be that is not active yet.
 const statePause = 5 * time.Second
@@ -147,6 +152,33 @@ func (v *View) Exists(arn string) bool {
 	_, known := v.tags[arn]
 	return known
 }
+
+// IsNew reports whether we have made something so short a time ago that AWS may say that there is no such thing.
+func (v *View) IsNew(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.Clock.Since(v.made[id].at) < newFor
+}
+
+// IsGone reports whether we have deleted something so short a time ago that AWS may show it still.
+func (v *View) IsGone(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.Clock.Since(v.gone[id]) < lag
+}
+
+// Await reports whether AWS may soon show what it says has a name: it has been awaited for less than a minute.
+func (v *View) Await(name string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.awaited[name].IsZero() {
+		v.awaited = put(v.awaited, name, v.Clock.Now())
+	}
+	return v.Clock.Since(v.awaited[name]) < newFor
+}
+
+// isUnshown reports whether AWS says only because it is new that there is no such thing.
+func (v *View) isUnshown(err error, id string) bool { return awserr.IsGone(err) && v.IsNew(id) }
 
 // Forget has this stack alone be read again, as it is no longer certain what there is of it.
 func (v *View) Forget(id stack.ID) {

@@ -5,13 +5,17 @@ package account
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -96,6 +100,111 @@ func TestWhatWeDeletedStaysAway(t *testing.T) {
 	v.Forget(id("g"))
 	if got := balancersOf(t, v, "g"); got != nil {
 		t.Errorf("load balancers %v after they were deleted", got)
+	}
+}
+
+// Target groups are of a load balancer for as long as it is there.
+func TestWhatWeDeletedHasNoTargetGroups(t *testing.T) {
+	c := newCloud()
+	c.add("arn", tagged("g"))
+	c.addGroup("group", "g", "shop/a-web:80")
+	c.groups[0].LoadBalancerArns = []string{"arn", "other"}
+	v, _ := viewOf(c)
+	balancersOf(t, v, "g")
+	v.Note(id("g"), steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, apply.Made{})
+	v.Forget(id("g"))
+	seen, err := v.Stack(t.Context(), id("g"))
+	if err != nil || !slices.Equal(seen.TargetGroups[0].LoadBalancers, []string{"other"}) {
+		t.Errorf("error %v, target groups %+v", err, seen.TargetGroups)
+	}
+}
+
+// listenersOf are the ARNs of the listeners of the first load balancer, each with those of its rules.
+func listenersOf(t *testing.T, v *View, name string) (arns []string) {
+	t.Helper()
+	seen, err := v.Stack(t.Context(), id(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range seen.LoadBalancers[0].Listeners {
+		arns = append(arns, l.ARN)
+		for _, r := range l.Rules {
+			arns = append(arns, r.ARN)
+		}
+	}
+	return arns
+}
+
+// Listeners and rules that are read again are as we have left them, though AWS shows them as they were.
+func TestListenersAndRulesAreAsWeLeftThem(t *testing.T) {
+	c := newCloud()
+	c.add("arn", tagged("g"))
+	c.rules = map[string][]types.Rule{"arn/80": {
+		{RuleArn: aws.String("arn/80/old"), Priority: aws.String("1")}, {RuleArn: aws.String("arn/80/kept"), Priority: aws.String("3")},
+	}}
+	v, clock := viewOf(c)
+	listenersOf(t, v, "g")
+	port80, balancer := stack.Ref{ID: "arn/80"}, stack.Ref{ID: "arn"}
+	for _, step := range []struct {
+		change steps.Change
+		made   string
+		pause  time.Duration
+		want   []string
+	}{
+		{steps.DeleteRule{Rule: stack.Ref{ID: "arn/80/old"}}, "", 0, []string{"arn/80", "arn/80/kept"}},
+		{steps.CreateRule{Listener: port80, Rule: stack.Rule{Priority: 2}}, "arn/80/new", 0, []string{"arn/80", "arn/80/new", "arn/80/kept"}},
+		{
+			steps.CreateListener{LoadBalancer: balancer, Listener: stack.Listener{Port: 81}}, "arn/81", 0,
+			[]string{"arn/80", "arn/80/new", "arn/80/kept", "arn/81"},
+		},
+		{steps.DeleteListener{Listener: port80}, "", 0, []string{"arn/81"}},
+		{steps.Nothing{}, "", newFor, nil}, // AWS has had the time to show it, so somebody else has deleted it
+		{steps.Nothing{}, "", lag, []string{"arn/80", "arn/80/old", "arn/80/kept"}},
+	} {
+		v.Note(id("g"), step.change, apply.Made{ID: step.made})
+		clock.SetTime(clock.Now().Add(step.pause))
+		v.Forget(id("g"))
+		if diff := cmp.Diff(step.want, listenersOf(t, v, "g")); diff != "" {
+			t.Errorf("after %T and %s: listeners and rules (-want +got):\n%s", step.change, step.pause, diff)
+		}
+	}
+}
+
+func TestWhatAWSDoesNotFindYetStaysAsItIsKnown(t *testing.T) {
+	c := newCloud()
+	v, clock := viewOf(c)
+	balancersOf(t, v, "g")
+	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
+	v.Note(id("g"), steps.CreateListener{LoadBalancer: stack.Ref{ID: "arn"}, Listener: stack.Listener{Port: 80}}, apply.Made{ID: "arn/80"})
+	c.unfound = map[string]bool{"arn": true}
+	clock.SetTime(clock.Now().Add(statePause)) // it may be active now
+	if got := listenersOf(t, v, "g"); len(got) != 1 {
+		t.Errorf("listeners %v, want one", got)
+	}
+	c.add("arn", tagged("g"))
+	v.Forget(id("g"))
+	if got := listenersOf(t, v, "g"); len(got) != 1 {
+		t.Errorf("listeners %v of what is listed, want one", got)
+	}
+	clock.SetTime(clock.Now().Add(newFor))
+	v.Forget(id("g"))
+	if _, err := v.Stack(t.Context(), id("g")); !awserr.IsGone(err) {
+		t.Errorf("error %v of what is not found at last", err)
+	}
+}
+
+func TestNamesAreAwaitedForAWhile(t *testing.T) {
+	v, clock := viewOf(newCloud())
+	for _, tc := range []struct {
+		pause time.Duration
+		want  bool
+	}{{0, true}, {newFor - 1, true}, {1, false}, {lag, true}} {
+		clock.SetTime(clock.Now().Add(tc.pause))
+		balancersOf(t, v, "g")
+		if got := v.Await("name"); got != tc.want {
+			t.Errorf("after %s more: awaited %v, want %v", tc.pause, got, tc.want)
+		}
+		v.Forget(id("g"))
 	}
 }
 
