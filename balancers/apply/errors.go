@@ -36,7 +36,7 @@ func isPending(err error) bool {
 
 // IsStale reports whether a step was refused because something is not as it was seen.
 func IsStale(err error) bool {
-	return isGone(err) || awserr.IsNameTaken(err) || ec2.IsDuplicate(err) || ec2.IsRuleNotFound(err)
+	return isGone(err) || awserr.IsNameTaken(err)
 }
 
 // only is the one part that AWS has answered with.

@@ -63,19 +63,31 @@ func (s securityGroups) adopt(ctx context.Context, c steps.CreateSecurityGroup) 
 }
 
 func (s securityGroups) authorize(ctx context.Context, c steps.Authorize) error {
-	rules, err := input.Permissions(c.Rules)
-	if err != nil {
-		return refuse(err)
-	}
-	return s.Authorize(ctx, c.Group.ID, rules)
+	return changeRules(ctx, s.Authorize, ec2.IsDuplicate, c.Group.ID, c.Rules)
 }
 
 func (s securityGroups) revoke(ctx context.Context, c steps.Revoke) error {
-	rules, err := input.Permissions(c.Rules)
+	return changeRules(ctx, s.Revoke, ec2.IsRuleNotFound, c.Group.ID, c.Rules)
+}
+
+// changeRules makes a change of rules with one call. If EC2 refuses it as one of them is changed already, which it did not show, each rule
+// has a call of its own.
+func changeRules(ctx context.Context, call func(context.Context, string, []ec2.Permission) error, isMade func(error) bool,
+	group string, rules []stack.Inbound,
+) error {
+	permissions, err := input.Permissions(rules)
 	if err != nil {
 		return refuse(err)
 	}
-	return s.Revoke(ctx, c.Group.ID, rules)
+	if err := call(ctx, group, permissions); !isMade(err) {
+		return err
+	}
+	for i := range permissions {
+		if err := call(ctx, group, permissions[i:i+1]); err != nil && !isMade(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s securityGroups) delete(ctx context.Context, c steps.DeleteSecurityGroup) error {

@@ -6,6 +6,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +108,57 @@ func TestRulesThatHaveNoRoomAtAll(t *testing.T) {
 			}
 			if len(got.Failures) != 1 || len(got.LeftOut) != 1 || !IsRefusal(got.Failures[0].Err) || view.forgot != test.forgot {
 				t.Errorf("result %+v, forgot %d times", got, view.forgot)
+			}
+		})
+	}
+}
+
+// ruleByRule is a security group that has one rule already, or has lost it, which it did not show.
+type ruleByRule struct {
+	*fakeAWS
+	changed int32 // port of the rule
+	code    string
+}
+
+func (r *ruleByRule) change(operation string, rules []ec2.Permission) error {
+	r.calls = append(r.calls, fmt.Sprint(operation, " ", len(rules)))
+	if slices.ContainsFunc(rules, func(rule ec2.Permission) bool { return rule.From == r.changed }) {
+		return refusal(r.code)
+	}
+	return nil
+}
+
+func (r *ruleByRule) Authorize(_ context.Context, _ string, rules []ec2.Permission) error {
+	return r.change("Authorize", rules)
+}
+
+func (r *ruleByRule) Revoke(_ context.Context, _ string, rules []ec2.Permission) error {
+	return r.change("Revoke", rules)
+}
+
+func TestRulesOfWhichOneIsChangedAlready(t *testing.T) {
+	rules := []stack.Inbound{{From: 80, Source: "pl-1"}, {From: 443, Source: "pl-1"}}
+	add, remove := steps.Authorize{Group: stack.Ref{ID: "sg-1"}, Rules: rules}, steps.Revoke{Group: stack.Ref{ID: "sg-1"}, Rules: rules}
+	for name, test := range map[string]struct {
+		change steps.Change
+		code   string
+		calls  []string
+		failed int
+	}{
+		"it is there":             {add, "InvalidPermission.Duplicate", []string{"Authorize 2", "Authorize 1", "Authorize 1"}, 0},
+		"it is not there":         {remove, "InvalidPermission.NotFound", []string{"Revoke 2", "Revoke 1", "Revoke 1"}, 0},
+		"it is refused otherwise": {add, "InvalidPermission.Malformed", []string{"Authorize 2"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, view := good(), &noted{}
+			a := &Applier{Calls: f.clients(), View: view}
+			a.Calls.EC2 = &ruleByRule{f, 80, test.code}
+			got := a.Run(t.Context(), Pass{ID: shop, Plan: do(test.change)})
+			if diff := cmp.Diff(test.calls, f.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if len(got.Failures) != test.failed || len(view.notes) != 1-test.failed || view.forgot > 0 {
+				t.Errorf("result %+v, notes %v, forgot %d times", got, view.notes, view.forgot)
 			}
 		})
 	}
