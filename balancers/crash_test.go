@@ -97,6 +97,9 @@ func (a *world) Complete(context.Context, stack.Stack) (bool, error) { return fa
 
 func (a *world) Forget(stack.ID)    {}
 func (a *world) Exists(string) bool { return false }
+func (a *world) IsNew(string) bool  { return false }
+func (a *world) IsGone(string) bool { return false }
+func (a *world) Await(string) bool  { return false }
 
 func (a *world) Note(_ stack.ID, change steps.Change, made apply.Made) {
 	switch c := change.(type) {

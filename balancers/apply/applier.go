@@ -36,6 +36,12 @@ type View interface {
 	Note(id stack.ID, change steps.Change, made Made)
 	// Exists reports whether a load balancer or target group of whatever owner is known to be there.
 	Exists(arn string) bool
+	// IsNew reports whether we have made something so short a time ago that AWS may not find it yet.
+	IsNew(id string) bool
+	// IsGone reports whether we have deleted something so short a time ago that AWS may show it still.
+	IsGone(id string) bool
+	// Await reports whether AWS may soon show what it says has a name: it has not been awaited for long.
+	Await(name string) bool
 	// Forget has the stack read again, as it is no longer certain what there is.
 	Forget(id stack.ID)
 }
@@ -69,7 +75,8 @@ type Result struct {
 	// Later are the removals that AWS refuses for as long as something else is not gone, and what it refuses while it does the same thing;
 	// they are no failures.
 	Later []Failure
-	// LeftOut are the steps that were not tried because of failures, or because the pass was interrupted.
+	// LeftOut are the steps that were not tried because of failures, or because the pass was interrupted, and those that need what AWS does
+	// not show yet.
 	LeftOut []steps.Step
 	// Interrupted says that the pass was. The next one goes on at once, or later if this one has changed nothing.
 	Interrupted bool
@@ -91,8 +98,9 @@ type Failure struct {
 
 // Pauses until something that is waited for may have happened.
 const (
-	laterPause = 10 * time.Second
-	latePause  = time.Second
+	laterPause   = 10 * time.Second
+	latePause    = time.Second
+	unshownPause = 2 * time.Second
 )
 
 // maxLate is how many late steps a pass does: other groups wait for its worker.
@@ -112,6 +120,8 @@ type doing struct {
 	ending  bool // the rest is left to the next pass
 	// exchanged are the security groups whose surplus rules have made room for new ones, before their turn.
 	exchanged []string
+	// unshown are the IDs of parts that AWS does not find yet.
+	unshown []string
 	// uncertain says that what there is may not be what the view says.
 	uncertain bool
 }
@@ -182,8 +192,7 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 	}
 	change, leftOut := d.resolve(step, kind.effect)
 	if leftOut {
-		d.blocked.failed(change, kind.effect)
-		d.result.LeftOut = append(d.result.LeftOut, step)
+		d.leaveOut(step, change, kind.effect)
 		return true
 	}
 	if pause, err := d.wait(ctx, step.Wait); err != nil {
@@ -195,12 +204,11 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 		d.again(pause)
 		return true
 	}
-	if d.mustKeep(change) {
-		d.later(step, errKept)
-		return true
-	}
 	made, err := d.do(ctx, kind, change)
 	switch removing := kind.effect == removes; {
+	case errors.Is(err, errUnshown):
+		d.leaveOut(step, change, kind.effect)
+		d.again(unshownPause)
 	case err == nil, removing && isGone(err):
 		d.done(step, change, made)
 	case removing && isLater(err), isPending(err):
@@ -213,15 +221,26 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 
 // do makes the change. Of what is adopted the view does not know all.
 func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, error) {
+	if d.mustKeep(change) {
+		return Made{}, errKept
+	}
 	made, err := kind.do(d, ctx, change)
+	if d.View.IsGone(made.ID) || err != nil && d.isUnshown(err, idsIn(change)...) {
+		return Made{}, errUnshown
+	}
 	d.uncertain = d.uncertain || made.Adopted
 	return made, err
 }
 
-// resolve is the step's change with IDs, and whether it is left out because of steps that failed.
+// resolve is the step's change with IDs, and whether it is left out because of steps that failed or were left out.
 func (d *doing) resolve(step steps.Step, effect effect) (change steps.Change, leftOut bool) {
 	change, missing := d.refs.resolve(step.Change)
-	return change, len(missing) > 0 || !d.isWaitable(step.Wait) || d.blocked.isLeftOut(change, effect)
+	return change, len(missing) > 0 || !d.isWaitable(step.Wait) || d.namesUnshown(change) || d.blocked.isLeftOut(change, effect)
+}
+
+func (d *doing) leaveOut(step steps.Step, change steps.Change, e effect) {
+	d.blocked.failed(change, e)
+	d.result.LeftOut = append(d.result.LeftOut, step)
 }
 
 // isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
@@ -276,14 +295,3 @@ func (d *doing) again(pause time.Duration) {
 
 // nothing is the change of a step that is there for its wait.
 func (d *doing) nothing(context.Context, steps.Nothing) error { return nil }
-
-// owner is the stack that the pass is over.
-func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View} }
-
-// resource is the value of the resource tag: that of a stack's part, or of what all stacks of the cluster share.
-func (d *doing) resource(tags map[string]string) string {
-	if part := tags[d.pass.ID.Kind.ResourceTag()]; part != "" {
-		return part
-	}
-	return tags[stack.SharedResourceTag]
-}

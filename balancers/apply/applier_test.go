@@ -54,6 +54,9 @@ func (n *noted) Forget(stack.ID) { n.forgot++ }
 func (n *noted) Exists(arn string) bool {
 	return strings.HasPrefix(arn, "known-")
 }
+func (n *noted) IsNew(id string) bool   { return strings.Contains(id, "young") }
+func (n *noted) IsGone(id string) bool  { return strings.HasPrefix(id, "gone-") }
+func (n *noted) Await(name string) bool { return strings.HasPrefix(name, "awaited-") }
 
 func run(t *testing.T, f *fakeAWS, planned ...steps.Step) (Result, *noted) {
 	t.Helper()

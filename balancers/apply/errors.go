@@ -6,11 +6,14 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/ec2"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // isGone reports whether AWS says that what a call is about does not exist.
@@ -24,9 +27,48 @@ var errLingers = errors.New("the binding is there until the registrar has emptie
 // errKept is that of what load balancers may still send requests to.
 var errKept = errors.New("load balancers may follow former rules for some seconds")
 
-// isLater reports whether a removal is refused only because something else is not gone yet.
+// errUnshown is that of what AWS does not show yet, made or deleted a short time ago.
+var errUnshown = errors.New("AWS does not show yet what was made or deleted a short time ago")
+
+// markOf is what all IDs contain of the kind of part that AWS says does not exist, "" for other errors.
+func markOf(err error) string {
+	switch {
+	case awserr.HasCode(err, "LoadBalancerNotFound"):
+		return ":loadbalancer/"
+	case awserr.HasCode(err, "ListenerNotFound"):
+		return ":listener/"
+	case awserr.HasCode(err, "RuleNotFound"):
+		return ":listener-rule/"
+	case awserr.HasCode(err, "TargetGroupNotFound"):
+		return ":targetgroup/"
+	case ec2.IsGroupNotFound(err), awserr.HasCode(err, "InvalidSecurityGroup"):
+		return "sg-"
+	}
+	return ""
+}
+
+// isUnshown reports whether AWS refuses a call because it does not find yet a part that the call names and that we have made. The pass
+// leaves out what else names that part.
+func (d *doing) isUnshown(err error, named ...string) bool {
+	if errors.Is(err, errUnshown) {
+		return true
+	}
+	mark := markOf(err)
+	i := slices.IndexFunc(named, func(id string) bool { return mark != "" && strings.Contains(id, mark) && d.View.IsNew(id) })
+	if i >= 0 {
+		d.unshown = append(d.unshown, named[i])
+	}
+	return i >= 0
+}
+
+// namesUnshown reports whether the change names a part that AWS does not find yet.
+func (d *doing) namesUnshown(change steps.Change) bool {
+	return slices.ContainsFunc(d.unshown, func(id string) bool { return slices.Contains(idsIn(change), id) })
+}
+
+// isLater reports whether a removal is refused only because something else is not gone yet, or may still be in use.
 func isLater(err error) bool {
-	return errors.Is(err, errLingers) || awserr.IsInUse(err)
+	return errors.Is(err, errLingers) || errors.Is(err, errKept) || awserr.IsInUse(err)
 }
 
 // isPending reports whether AWS is still at what was asked for before.

@@ -43,14 +43,14 @@ func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, ta
 	name := c.LoadBalancer.Name
 	out, err := b.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
 	if err != nil {
-		return Made{}, err
+		return Made{}, b.owner.orUnshown(err, isGone(err), name)
 	}
 	made, err := madeLoadBalancer(out.LoadBalancers)
 	if err != nil {
 		return Made{}, err
 	}
 	if string(out.LoadBalancers[0].Scheme) != c.LoadBalancer.Scheme {
-		return Made{}, taken
+		return made, taken
 	}
 	made.Adopted = true
 	return made, b.owner.check(ctx, c.LoadBalancer.Tags, &foreignError{what: "load balancer", name: name, holder: made.ID})

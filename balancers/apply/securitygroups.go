@@ -50,14 +50,14 @@ func (s securityGroups) adopt(ctx context.Context, c steps.CreateSecurityGroup) 
 	}
 	group, err := only(out.SecurityGroups, "security groups")
 	if err != nil {
-		return Made{}, err
+		return Made{}, s.owner.orUnshown(err, len(out.SecurityGroups) == 0, c.Group.Name)
 	}
 	tags, id := map[string]string{}, aws.ToString(group.GroupId)
 	for _, tag := range group.Tags {
 		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 	}
 	if !s.owner.has(tags, c.Group.Tags) {
-		return Made{}, &foreignError{what: "security group", name: c.Group.Name, holder: id}
+		return Made{ID: id}, &foreignError{what: "security group", name: c.Group.Name, holder: id, bare: len(tags) == 0}
 	}
 	return Made{ID: id, Adopted: true}, nil
 }

@@ -26,6 +26,17 @@ type owner struct {
 	view View
 }
 
+// owner is the stack that the pass is over.
+func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View} }
+
+// resource is the value of the resource tag: that of a stack's part, or of what all stacks of the cluster share.
+func (d *doing) resource(tags map[string]string) string {
+	if part := tags[d.pass.ID.Kind.ResourceTag()]; part != "" {
+		return part
+	}
+	return tags[stack.SharedResourceTag]
+}
+
 // has reports whether tags are those by which what these are on is found again: it is the part that the other tags ask for.
 func (o owner) has(tags, wanted map[string]string) bool {
 	for _, key := range []string{stack.ClusterTag, o.kind.StackTag(), o.kind.ResourceTag(), stack.SharedResourceTag} {
@@ -52,6 +63,15 @@ func (o owner) check(ctx context.Context, wanted map[string]string, foreign *for
 		return foreign
 	}
 	return nil
+}
+
+// orUnshown is the error that is given unless the name is taken by what AWS hides only for a while: an earlier pass, or one over another
+// stack, has just made it, or it is being deleted.
+func (o owner) orUnshown(err error, hidden bool, name string) error {
+	if hidden && o.view.Await(name) {
+		return errUnshown
+	}
+	return err
 }
 
 // checkMade tells whether a create call has made what it answers with. AWS answers the same if there is one with this name and these

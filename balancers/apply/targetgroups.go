@@ -43,7 +43,7 @@ func (t targetGroups) create(ctx context.Context, c steps.CreateTargetGroup) (Ma
 func (t targetGroups) adopt(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
 	out, err := t.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{c.Group.Name}})
 	if err != nil {
-		return Made{}, err
+		return Made{}, t.owner.orUnshown(err, isGone(err), c.Group.Name)
 	}
 	made, err := madeTargetGroup(out.TargetGroups)
 	if err != nil {

@@ -22,8 +22,17 @@ const (
 	healthyPause = 5 * time.Second
 )
 
-// wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for.
+// wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for. What AWS does not find yet does
+// not hold.
 func (d *doing) wait(ctx context.Context, wait *steps.Wait) (pause time.Duration, err error) {
+	pause, err = d.ask(ctx, wait)
+	if err != nil && d.isUnshown(err, d.refs.ref(wait.Active), d.refs.ref(wait.Healthy)) {
+		return unshownPause, nil
+	}
+	return pause, err
+}
+
+func (d *doing) ask(ctx context.Context, wait *steps.Wait) (pause time.Duration, err error) {
 	switch w, none := (waits{d.ELB}), (stack.Ref{}); {
 	case wait == nil:
 		return 0, nil
