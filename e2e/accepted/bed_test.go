@@ -81,9 +81,15 @@ func newCloud(t testing.TB) *cloud {
 func newCloudOf(t testing.TB, quotas state.Quotas) *cloud {
 	t.Helper()
 	quotas.WildcardsPerRule = 6 // the user guide says 5, its page of quotas 6: no fault before it is sure
-	c := &cloud{aws: emulated.New(emulated.Options{
+	return newCloudAt(t, clock.RealClock{}, emulated.Options{
 		EC2: ec2.Options{Lag: &region.Range{}}, ELB: state.Options{Delays: &state.Delays{}, Quotas: &quotas},
-	})}
+	})
+}
+
+func newCloudAt(t testing.TB, now clock.Clock, options emulated.Options) *cloud {
+	t.Helper()
+	options.Region.Clock = now
+	c := &cloud{aws: emulated.New(options)}
 	c.aws.ELB.PutCertificate(certificate)
 	c.aws.ELB.PutCertificate(another)
 	c.webACL = c.aws.WAF.Add("", "acl", waf.ScopeRegional).ARN
@@ -108,7 +114,7 @@ func newCloudOf(t testing.TB, quotas state.Quotas) *cloud {
 	}
 	known := accounts.New(aws.Config{
 		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
-		HTTPClient: inProcess{wire.New(c.aws, wire.Options{Limits: &wire.Limits{}})},
+		HTTPClient: inProcess{wire.New(c.aws, wire.Options{Clock: now, Limits: &wire.Limits{}})},
 	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
 	calls := apply.Calls{
 		ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
@@ -119,7 +125,7 @@ func newCloudOf(t testing.TB, quotas state.Quotas) *cloud {
 		return &account.View{
 			ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
 			WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
-			Shield: shield.NewClient(known, budget.ClassProvision), Clock: clock.RealClock{}, Cluster: cluster, VPC: ec2.DefaultVPCID,
+			Shield: shield.NewClient(known, budget.ClassProvision), Clock: now, Cluster: cluster, VPC: ec2.DefaultVPCID,
 			Interval: time.Hour,
 		}
 	}

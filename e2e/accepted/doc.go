@@ -10,6 +10,7 @@
 //	bed_test.go       an empty account, and a pass over a group
 //	foreign_test.go   what others have made with the same name and settings
 //	quotas_test.go    changes at quotas
+//	lag_test.go       what AWS does not show yet of what was done a moment ago
 //	quirks_test.go    what may be odd about a member
 //	accepted_test.go  the properties, over groups of odd members
 //	fuzz_test.go      the same over any JSON that API servers take
