@@ -8,6 +8,7 @@
 //	explain_options.go  flags and arguments of explain
 //	give_back.go        give-back: gives bindings back to the incumbent
 //	guard.go            guard: keeps a node until its targets have drained
+//	server_clock.go     the time by which explain tells ages
 //	connect.go          how all of them, plan and the controller reach the API server
 //	endpoints.go        validates --aws-api-endpoints
 package command
