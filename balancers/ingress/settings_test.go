@@ -126,7 +126,7 @@ func TestWarnings(t *testing.T) {
 		"TLS that nobody listens for":       {annotations: map[string]string{"listen-ports": `[{"HTTP": 80}]`}, do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a"}}} }, want: []string{"all listeners of this Ingress are for HTTP"}},
 		"no subnets":                        {annotations: map[string]string{"subnets": ""}, want: []string{`subnets, value "": is empty, so it does not count: want IDs`}},
 		"no security groups":                {annotations: map[string]string{"security-groups": ","}, want: []string{`security-groups, value ",": is empty`}},
-		"rules for no security groups":      {annotations: map[string]string{"manage-backend-security-group-rules": "true"}, want: []string{"counts beside alb.ingress.kubernetes.io/security-groups alone"}},
+		"rules for no security groups":      {annotations: map[string]string{"manage-backend-security-group-rules": "true"}, want: []string{"counts only beside alb.ingress.kubernetes.io/security-groups, which no Ingress of the group has"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
 	} {
 		t.Run(name, func(t *testing.T) {

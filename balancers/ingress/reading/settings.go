@@ -188,7 +188,7 @@ func Settle(readings []*Reading) {
 				readings[noRedirect].Name+" has, cannot be read, so that nothing of the group is redirected: mend that first")
 		}
 		if !giveGroups {
-			r.leaveOut(annotation.ManageBackendRules.Name, "counts beside "+annotation.SecurityGroups.FullName()+" alone, which no Ingress "+
+			r.leaveOut(annotation.ManageBackendRules.Name, "counts only beside "+annotation.SecurityGroups.FullName()+", which no Ingress "+
 				"of the group has: add that, or leave this out")
 		}
 		manage := r.Votes[annotation.ManageBackendRules.Name]
