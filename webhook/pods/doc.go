@@ -22,7 +22,7 @@
 //   - API servers call the webhook only for pods that may need a gate: in labelled namespaces, with labels, and not mirrors of
 //     static pods (matchConditions). They give up after 3 s. A pod that gets its first label from a later webhook is missed.
 //   - The bindings and Services of a namespace are compiled into a matcher when its first pod comes, and again after a relevant
-//     change. A review costs the same with 1 and with 1,000 bindings.
+//     change. In between, a review costs the same with 1 and with 1,000 bindings.
 //   - Only the fields of a review that are used are decoded, and the patch contains only what it adds: fields that we do not
 //     know survive.
 //   - Pod reviews have their own limits of memory, time and work, so that bindings never cost a pod its gate (package review).
