@@ -29,6 +29,7 @@ import (
 func TestCommandsOfTheDocuments(t *testing.T) {
 	app := &testbed.App{Name: "shop", Replicas: 2}
 	bed.Deploy(t, app)
+	bed.AwaitRolled(t, app)
 	suite.Must(t, bed.Client.Delete(t.Context(), bed.GetBinding(t, app)))
 	suite.Eventually(t, "the README's binding to be welcome", func() error {
 		binding := app.Binding()
