@@ -228,6 +228,14 @@ func TestAMemberLeavesAGroupWithoutLoadBalancerAtOnce(t *testing.T) {
 	}
 }
 
+// hostname is the first in the status.
+func hostname(member *networkingv1.Ingress) string {
+	if entries := member.Status.LoadBalancer.Ingress; len(entries) > 0 {
+		return entries[0].Hostname
+	}
+	return ""
+}
+
 func TestAMemberThatMovesIsServedByEitherGroup(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", other), oldHost, edge))
 	b.see(edge, balancer("old", true, 80))

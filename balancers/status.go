@@ -123,7 +123,7 @@ func (p statuses) isUnguarded(balancer *stack.LoadBalancer) bool {
 
 // mustWait reports whether clients of the member are served elsewhere, and would not be here yet, or without the web ACL.
 func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	if hostname(member) == "" {
+	if len(member.Status.LoadBalancer.Ingress) == 0 {
 		return p.isUnguarded(shown)
 	}
 	if p.isServed(member) || shown.Active && !p.awaits(member) && len(p.result.LeftOut) == 0 {
@@ -156,13 +156,6 @@ func hasName(member *networkingv1.Ingress, balancer stack.LoadBalancer) bool {
 	name := strings.ToLower(balancer.DNSName)
 	return name != "" && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,
 		func(entry networkingv1.IngressLoadBalancerIngress) bool { return entry.Hostname == name })
-}
-
-func hostname(member *networkingv1.Ingress) string {
-	if entries := member.Status.LoadBalancer.Ingress; len(entries) > 0 {
-		return entries[0].Hostname
-	}
-	return ""
 }
 
 // statusOf has the load balancer with the ports of all listeners, in order: as with the incumbent, all members have the same. Behind it

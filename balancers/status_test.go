@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -124,6 +127,23 @@ func TestAMemberThatJoinsHasTheNameAtOnceUntilTheLoadBalancerIsActive(t *testing
 		if b.mustPass(edge); hostname(b.get("a")) != oldHost {
 			t.Errorf("active: %v; status %q", active, hostname(b.get("a")))
 		}
+	}
+}
+
+// Other controllers show addresses.
+func TestTheStatusOfAnotherControllerStaysUntilTheLoadBalancerIsActive(t *testing.T) {
+	member := ingressOf("a", edge)
+	elsewhere := []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+	member.Status.LoadBalancer.Ingress = elsewhere
+	b := newBed(t, webService(), member)
+	b.see(edge, balancer("old", false, 80))
+	b.mustPass(edge)
+	if diff := cmp.Diff(elsewhere, b.get("a").Status.LoadBalancer.Ingress); diff != "" {
+		t.Errorf("status before the load balancer is active (-want +got):\n%s", diff)
+	}
+	b.see(edge, balancer("old", true, 80))
+	if b.mustPass(edge); hostname(b.get("a")) != oldHost {
+		t.Errorf("status %s, want %s", hostname(b.get("a")), oldHost)
 	}
 }
 
