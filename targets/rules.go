@@ -135,6 +135,9 @@ func (n inboundRules) members(ctx context.Context, nodes bool, res endpoints.Res
 			byUID[ep.UID] = ep
 		}
 	}
+	for target, pod := range res.Draining {
+		byUID[pod.UID] = endpoints.Endpoint{Target: target, UID: pod.UID, Pod: pod}
+	}
 	found, err := n.podMembers(ctx, byUID)
 	if nodes {
 		found, err = n.nodeMembers(ctx, byUID)

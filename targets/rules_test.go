@@ -130,6 +130,40 @@ func TestRuleStaysWhileTheLastTargetDrains(t *testing.T) {
 	}, pod, slice)
 }
 
+// Nor does a pod need to be listed for that: the Service may have come to select others.
+func TestRuleStaysWhileTheTargetOfAPodThatIsNotSelectedDrains(t *testing.T) {
+	named := func(pod *corev1.Pod, port int32) *corev1.Pod {
+		pod.Spec.Containers = []corev1.Container{{Name: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}}}}
+		return pod
+	}
+	blue, green := named(podOnNode("web-0", "10.0.0.1"), 8080), named(podOnNode("web-1", "10.0.0.2"), 9090)
+	inBed(t, func(b *bed) {
+		api := b.withRules()
+		b.changeSpec(func(spec *v1beta1.TargetGroupBindingSpec) {
+			askForRule(spec)
+			spec.Networking.Ingress[0].Ports[0].Port = ptr.To(intstr.FromString("http"))
+		})
+		b.run(10*time.Second, webKey)
+		b.aws.SetHealth(testARN, one, healthy)
+		b.hasRules(api, "with the first pod", wantedRule)
+		b.must(b.cluster.Get(t.Context(), client.ObjectKeyFromObject(blue), blue))
+		blue.Labels["app"] = "old"
+		b.must(b.cluster.Update(t.Context(), blue))
+		b.must(b.cluster.Create(t.Context(), green))
+		b.must(b.cluster.Delete(t.Context(), newSlice("web-1")))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-1", green)))
+		b.run(10*time.Second, webKey)
+		b.aws.SetHealth(testARN, fixture.Two, healthy)
+		b.run(10*time.Second, webKey)
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Fatalf("the target is %q, want it to drain", got)
+		}
+		second := wantedRule
+		second.From, second.To = 9090, 9090
+		b.hasRules(api, "while it drains", wantedRule, second)
+	}, blue, newSlice("web-1", blue))
+}
+
 func TestRulesOfNodes(t *testing.T) {
 	inBed(t, func(b *bed) {
 		api := b.withRules()

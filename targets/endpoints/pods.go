@@ -99,7 +99,13 @@ func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 	}
 	unlisted, ids := map[elbv2.Target]bool{}, map[string]bool{}
 	for target := range group.Targets() {
-		if _, ok := res.Endpoints[target]; !ok && !group.Draining(target) {
+		switch _, isListed := res.Endpoints[target]; {
+		case isListed:
+		case group.Draining(target):
+			if pod := r.PodAt(binding.Namespace, target.ID, service, group.Owner(target)); pod != nil {
+				res.Draining[target] = pod
+			}
+		default:
 			unlisted[target], ids[target.ID] = true, true
 		}
 	}

@@ -92,6 +92,8 @@ func (s State) String() string {
 type Resolution struct {
 	Endpoints map[elbv2.Target]Endpoint
 	Service   *corev1.Service // nil when it does not exist; read only
+	// Draining are the pods that no slice lists, by their targets, which drain.
+	Draining map[elbv2.Target]*corev1.Pod
 	// Missing says what is not there, the Service or its port; empty when both are.
 	Missing string
 	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices. A healthy cluster has none.
@@ -150,6 +152,7 @@ type Group interface {
 func (r *Resolver) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, group Group) (Resolution, error) {
 	res := Resolution{
 		Endpoints: make(map[elbv2.Target]Endpoint, group.Len()), // about as many as there will be
+		Draining:  map[elbv2.Target]*corev1.Pod{},
 		Odd:       map[string]string{},
 		skipped:   map[elbv2.Target]string{},
 	}
