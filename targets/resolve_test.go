@@ -183,6 +183,25 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// A pod that a target was registered for was in the cache once. Its slice may be behind, as when it was deleted by force.
+func TestResolveFindsThatARegisteredPodIsGone(t *testing.T) {
+	gone := newPod("web-0", "10.0.0.1")
+	again := newPod("web-0", "10.0.0.1")
+	again.UID = "web-0 again"
+	known := targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: gone.UID}}
+	for name, objects := range map[string][]client.Object{"for good": nil, "and came again under its name": {again}} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
+				b.must(err)
+				if got := res.Endpoints[one].State; got != endpoints.Terminating {
+					t.Errorf("its target is %s, want it terminating", got)
+				}
+			}, append(objects, newSlice("web-1", gone))...)
+		})
+	}
+}
+
 func TestResolvePrefersLiveSelectedPodAtAddress(t *testing.T) {
 	ended := newPod("job", "10.0.0.1")
 	ended.Status.Phase = corev1.PodSucceeded

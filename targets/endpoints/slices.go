@@ -83,7 +83,7 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 	}
 	pod := c.PodByName.First(c.binding.Namespace, ref.Name)
 	if !agrees(pod, ref) {
-		c.place(Endpoint{Target: target, UID: ref.UID}) // look again when the caches do
+		c.place(c.unseen(target, pod, ref))
 		return nil
 	}
 	if !hasAddress(pod, ep.Addresses[0]) {
@@ -99,6 +99,16 @@ func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int
 	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
 	c.place(found)
 	return nil
+}
+
+// unseen is an endpoint whose pod the cache does not show as the slice refers to it; the pass looks again when the caches agree. A pod
+// that the target was registered for was in the cache, and is gone: it was deleted without a grace period, or the watch had a gap.
+func (c sliceReader) unseen(target elbv2.Target, pod *corev1.Pod, ref *corev1.ObjectReference) Endpoint {
+	found := Endpoint{Target: target, UID: ref.UID}
+	if (pod == nil || pod.UID != ref.UID) && ref.UID != "" && c.group.Owner(target) == ref.UID {
+		found.State = Terminating
+	}
+	return found
 }
 
 // agrees reports whether the cache of pods shows the pod that a slice refers to, with an address.
