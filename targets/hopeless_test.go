@@ -25,6 +25,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -260,6 +261,23 @@ func TestDeletedGroupIsFoundAgain(t *testing.T) {
 }
 
 // A deregistration that AWS has refused for minutes holds up none that is new.
+// AWS may not show for some seconds what was made a moment ago.
+func TestNewGroupThatAWSDoesNotShowYetIsNoTrouble(t *testing.T) {
+	inConsentBed(t, func(b *bed) {
+		asking(b, consent.Require)
+		group := testGroup()
+		b.aws.DeleteGroup(testARN)
+		for range 5 {
+			b.run(time.Second, webKey)
+			wantCondition(b, v1beta1.ConditionDegraded, "False", v1beta1.ReasonHealthy, "")
+		}
+		b.aws.AddGroup(group)
+		tag(b, "prod/shop")
+		b.run(5*time.Second, webKey)
+		wantTargets(b, bothRegistered)
+	})
+}
+
 func TestNewDeregistrationWaitsForNoFailingOne(t *testing.T) {
 	first, second := withFinalizer(newPod("web-0", "10.0.0.1")), withFinalizer(newPod("web-1", "10.0.0.2"))
 	inBed(t, func(b *bed) {

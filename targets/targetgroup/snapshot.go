@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -21,7 +23,7 @@ type Snapshot struct {
 
 	Settings        *v1beta1.TargetGroupFacts // nil before they were read
 	SettingsReadAt  time.Time
-	SettingsFailure error // why they, or the tag, cannot be read; targets are registered all the same
+	SettingsFailure error // why readings of them, or of the tag, fail again and again; targets are registered all the same
 	DelayDenied     error // AWS's word that we may not read the deregistration delay, nil when we may
 	Tag             TagReading
 
@@ -48,6 +50,18 @@ func (s *Snapshot) Failure() error {
 	return cmp.Or(s.Deregistration.Err, s.Registration.Err, s.ReadingFailure)
 }
 
+// unshownTries is how often in a row AWS may say that there is no such target group until that is trouble: for some 7 s, as AWS may not
+// show yet what was made a moment ago.
+const unshownTries = 5
+
+// lasting is the error of the last call when it is one of several, nil while it is no trouble yet.
+func lasting(s *retry.Slot) error {
+	if elbv2.IsTargetGroupNotFound(s.Err) && s.Failures < unshownTries {
+		return nil
+	}
+	return s.Lasting()
+}
+
 // Snapshot copies what is known.
 func (g *Group) Snapshot() Snapshot {
 	g.mu.Lock()
@@ -56,13 +70,13 @@ func (g *Group) Snapshot() Snapshot {
 		ARN: g.arn, Targets: make(Targets, len(g.seen.targets)),
 		ReadAt: g.seen.readAt, NewTill: g.seen.newTill, Gone: g.seen.gone, Invalid: g.seen.invalid,
 		Settings: g.settings.facts, SettingsReadAt: g.settings.readAt, DelayDenied: g.settings.delayDenied,
-		SettingsFailure: cmp.Or(g.settings.Err, g.tag.Err), Tag: g.tag.last,
-		NamesRefused: g.health.namesRefused, ReadingHopeless: g.health.Hopeless(), ReadingFailure: g.health.Lasting(),
+		SettingsFailure: cmp.Or(lasting(&g.settings.Slot), lasting(&g.tag.Slot)), Tag: g.tag.last,
+		NamesRefused: g.health.namesRefused, ReadingHopeless: g.health.Hopeless(), ReadingFailure: lasting(&g.health.Slot),
 		Registration: g.registration.state(), Deregistration: g.deregistration.state(),
 		Working: g.registration.working() || g.deregistration.working(),
 		Acted:   min(g.registration.acted, g.deregistration.acted),
 	}
-	s.Tag.Err = g.tag.Err
+	s.Tag.Err = lasting(&g.tag.Slot)
 	for id, t := range g.seen.targets {
 		s.Targets[id] = *t
 	}

@@ -20,7 +20,7 @@ const RecheckPause = 30 * time.Second
 type TagReading struct {
 	ReadAt  time.Time // when the last successful reading was started, zero before the first
 	Refusal string    // by that reading, empty when the binding may have the group
-	Err     error     // of the last reading, nil after a success
+	Err     error     // why readings fail again and again, nil when they do not
 }
 
 // tag is the tag by which the group's owner consents (package consent).
