@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
@@ -68,6 +69,12 @@ func HasTooMany(pod *corev1.Pod) bool {
 		}
 	}
 	return count > MaxGates
+}
+
+// IsStatic reports whether the pod is the mirror of a static pod, whose owner is its node: a kubelet runs it from a file, so it has no gates.
+func IsStatic(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == "Node"
 }
 
 // Kept returns the gates of a pod that this package reads: ours, up to one more than MaxGates.

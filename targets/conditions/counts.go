@@ -72,14 +72,14 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // MissedPods are the pods without the gate that should have got it at their creation. Admission gives gates to pods that the Service
-// selects: the ones of a Service without a selector, or of a binding whose name is too long for a gate, never get any.
+// selects: the ones of a Service without a selector, or of a binding whose name is too long for a gate, never get any. Nor do static pods.
 func MissedPods(res endpoints.Resolution, gate corev1.PodConditionType, covered func(*corev1.Pod) bool) []*corev1.Pod {
 	if name, _ := readiness.BindingOf(gate); len(name) > v1beta1.MaxBindingName {
 		return nil
 	}
 	var out []*corev1.Pod
 	for _, ep := range res.Endpoints {
-		if ungated(ep, gate) && endpoints.Selects(res.Service, ep.Pod) && covered(ep.Pod) {
+		if ungated(ep, gate) && endpoints.Selects(res.Service, ep.Pod) && !readiness.IsStatic(ep.Pod) && covered(ep.Pod) {
 			out = append(out, ep.Pod)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
@@ -64,6 +65,7 @@ func TestMissedPodsAreThoseThatAdmissionGivesGatesTo(t *testing.T) {
 		gates    []corev1.PodReadinessGate
 		state    endpoints.State
 		covered  bool
+		owner    string
 		want     int
 	}{
 		"before the binding":       {gate: fixture.Gate, selector: web, state: endpoints.Desired, covered: true, want: 1},
@@ -72,6 +74,8 @@ func TestMissedPodsAreThoseThatAdmissionGivesGatesTo(t *testing.T) {
 		"others are selected":      {gate: fixture.Gate, selector: map[string]string{"app": "db"}, state: endpoints.Desired, covered: true},
 		"longest name":             {gate: readiness.GateFor(strings.Repeat("a", 63)), selector: web, state: endpoints.Desired, covered: true, want: 1},
 		"name of no gate":          {gate: readiness.GateFor(strings.Repeat("a", 64)), selector: web, state: endpoints.Desired, covered: true},
+		"of a ReplicaSet":          {gate: fixture.Gate, selector: web, state: endpoints.Desired, covered: true, owner: "ReplicaSet", want: 1},
+		"mirror of a static pod":   {gate: fixture.Gate, selector: web, state: endpoints.Desired, covered: true, owner: "Node"},
 		"no gates are asked for":   {gate: fixture.Gate, selector: web, state: endpoints.Desired},
 		"it goes":                  {gate: fixture.Gate, selector: web, state: endpoints.Terminating, covered: true},
 		"it has the gate": {
@@ -81,6 +85,9 @@ func TestMissedPodsAreThoseThatAdmissionGivesGatesTo(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: web}, Spec: corev1.PodSpec{ReadinessGates: tc.gates}}
+			if tc.owner != "" {
+				pod.OwnerReferences = []metav1.OwnerReference{{Kind: tc.owner, Controller: ptr.To(true)}}
+			}
 			target := elbv2.Target{ID: "10.0.0.1", Port: 8080}
 			res := endpoints.Resolution{
 				Service:   &corev1.Service{Spec: corev1.ServiceSpec{Selector: tc.selector}},

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // A pod without a gate is behind the binding all the same.
@@ -54,6 +57,12 @@ func TestExplainOfPodThatCanGetNoGate(t *testing.T) {
 		"by a Service without a selector": {
 			func(w *world) { w.service.Spec.Selector = nil },
 			"ok the pod has none: gates come by the Service's selector, which does not select it -> ",
+		},
+		"as it is static": {
+			func(w *world) {
+				w.pod.OwnerReferences = []metav1.OwnerReference{{Kind: "Node", Name: "node-1", Controller: ptr.To(true)}}
+			},
+			"ok the pod has none: it is a static pod, which the API server shows and no webhook changes -> ",
 		},
 		"by a name that is too long": {
 			func(w *world) { w.binding.Name = long },

@@ -204,6 +204,8 @@ func (e endpointState) ungatedLink() Link {
 	switch {
 	case !e.survey.Selects(e.pod):
 		return link("gate", OK, "the pod has none: gates come by the Service's selector, which does not select it")
+	case readiness.IsStatic(e.pod):
+		return link("gate", OK, "the pod has none: it is a static pod, which the API server shows and no webhook changes")
 	case len(e.binding.Name) > v1beta1.MaxBindingName:
 		return broken("the binding's name has more than %d characters", v1beta1.MaxBindingName).
 			advise("Create the binding again with a shorter name, and %s", restart)
