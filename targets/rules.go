@@ -44,7 +44,7 @@ func newInboundRules(
 	return inboundRules{networking.New(own), reader}
 }
 
-// bindingsWithNetworking lists those in the cache, without their members.
+// bindingsWithNetworking lists those in the cache that may need rules, without their members.
 func bindingsWithNetworking(reader client.Reader, mode ownership.Mode) func(context.Context) ([]networking.Binding, error) {
 	return func(ctx context.Context) ([]networking.Binding, error) {
 		var list v1beta1.TargetGroupBindingList
@@ -53,15 +53,37 @@ func bindingsWithNetworking(reader client.Reader, mode ownership.Mode) func(cont
 		}
 		var out []networking.Binding
 		for i := range list.Items {
-			if b := &list.Items[i]; b.Spec.Networking != nil {
-				out = append(out, networking.Binding{
-					Key: client.ObjectKeyFromObject(b), UID: b.UID, Networking: b.Spec.Networking, Nodes: !b.Spec.IsIP(),
-					Foreign: mode == ownership.Beside && !mode.Holds(b),
-				})
+			b := &list.Items[i]
+			if b.Spec.Networking == nil {
+				continue
 			}
+			if idle, err := isIdle(ctx, reader, mode, b); err != nil {
+				return nil, err
+			} else if idle {
+				continue
+			}
+			out = append(out, networking.Binding{
+				Key: client.ObjectKeyFromObject(b), UID: b.UID, Networking: b.Spec.Networking, Nodes: !b.Spec.IsIP(),
+				Foreign: mode == ownership.Beside && !mode.Holds(b),
+			})
 		}
 		return out, nil
 	}
+}
+
+// isIdle reports whether the binding is refused and has no finalizer of a controller: nothing was ever registered for it, nor will be as
+// long as that holds. Not so where it takes over the group of one that is being deleted: the targets in it stay, and need their rules. One
+// whose role is not allowed may have taken a group over like that.
+func isIdle(ctx context.Context, reader client.Reader, mode ownership.Mode, binding *v1beta1.TargetGroupBinding) (bool, error) {
+	if mode == ownership.Beside || mode.Holds(binding) {
+		return false, nil
+	}
+	duplicates, err := ownership.Duplicates(ctx, reader, binding)
+	if err != nil {
+		return false, err
+	}
+	why, successor := ownership.Unmanageable(binding, duplicates)
+	return why != "" && !successor, nil
 }
 
 // start has the rules made until ctx ends.

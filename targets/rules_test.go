@@ -286,3 +286,69 @@ func TestBindingGoesWithoutItsRulesInTheEnd(t *testing.T) {
 		b.hasRules(api, "which EC2 did not remove", wantedRule)
 	}, pod, newSlice("web-1", pod))
 }
+
+// A binding that is refused, and that no controller has worked on, keeps no rule of others.
+func TestRefusedBindingKeepsNoRuleOfOthers(t *testing.T) {
+	tests := map[string]struct {
+		change func(*v1beta1.TargetGroupBinding)
+		keeps  bool
+	}{
+		"a duplicate":              {change: func(*v1beta1.TargetGroupBinding) {}},
+		"one that is not complete": {change: func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN = "" }},
+		"one that was managed":     {change: func(b *v1beta1.TargetGroupBinding) { b.Finalizers = []string{v1beta1.Finalizer} }, keeps: true},
+		"one whose role is not allowed": {change: func(b *v1beta1.TargetGroupBinding) {
+			b.Spec.TargetGroupARN, b.Spec.IamRoleArnToAssume = testARN+"0", testRole
+		}, keeps: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := podOnNode("web-0", "10.0.0.1")
+			refused := newDuplicate(tc.change, func(b *v1beta1.TargetGroupBinding) { askForRule(&b.Spec) })
+			inBed(t, func(b *bed) {
+				allowing(b, "")
+				api := b.withRules()
+				b.changeSpec(askForRule)
+				b.run(10*time.Second, webKey, rivalKey)
+				b.hasRules(api, "while the binding asks for it", wantedRule)
+				b.changeSpec(func(spec *v1beta1.TargetGroupBindingSpec) {
+					spec.Networking = &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{fixture.From("sg-lb", 8081)}}
+				})
+				b.run(10*time.Second, webKey, rivalKey)
+				want := []ec2.Rule{fixture.Rule(8081, 8081, "sg-lb")}
+				if tc.keeps {
+					want = append([]ec2.Rule{wantedRule}, want...)
+				}
+				b.hasRules(api, "when it asks for another", want...)
+			}, pod, newSlice("web-1", pod), refused)
+		})
+	}
+}
+
+// The targets of a group that is handed over stay, and so do the rules for them.
+func TestRulesStayWhileAGroupIsHandedOver(t *testing.T) {
+	pod := podOnNode("web-0", "10.0.0.1")
+	successor := newDuplicate(func(b *v1beta1.TargetGroupBinding) { askForRule(&b.Spec) })
+	inBed(t, func(b *bed) {
+		api := b.withRules()
+		api.Before = func(_ context.Context, call fakeec2.Call) error {
+			if call.Operation == "RevokeSecurityGroupIngress" {
+				t.Error("a rule was removed")
+			}
+			return nil
+		}
+		b.changeSpec(askForRule)
+		b.run(10*time.Second, webKey, rivalKey)
+		b.hasRules(api, "of the owner", wantedRule)
+		b.must(b.cluster.Delete(t.Context(), newBinding()))
+		b.run(5*time.Second, webKey)
+		if err := b.cluster.Get(t.Context(), webKey, newBinding()); client.IgnoreNotFound(err) != nil || err == nil {
+			t.Fatalf("the owner is still there: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		b.run(2*time.Minute, rivalKey)
+		b.hasRules(api, "of the successor", wantedRule)
+		if c := b.duplicateReady(); c.Reason != v1beta1.ReasonReconciled {
+			t.Errorf("the successor's Ready says %s: %s", c.Reason, c.Message)
+		}
+	}, pod, newSlice("web-1", pod), successor)
+}

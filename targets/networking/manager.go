@@ -59,8 +59,8 @@ type Settings struct {
 
 	EC2     EC2
 	Records Records
-	// List yields all bindings of the cluster with spec.networking, without their members. What it yields and was never wanted may
-	// wish for any rule of its spec. It is called in every pass and reads a cache.
+	// List yields all bindings of the cluster whose spec.networking may need rules, without their members. What it yields and was never
+	// wanted may wish for any rule of its spec. It is called in every pass and reads a cache.
 	List func(context.Context) ([]Binding, error)
 	// Wake is called when the State of a binding has changed, or Release may have another answer. It does not block.
 	Wake func(types.NamespacedName)
