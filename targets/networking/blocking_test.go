@@ -210,3 +210,48 @@ func TestDeletionWaitsForAGrantUnderWay(t *testing.T) {
 		b.wantRules("sg-node")
 	})
 }
+
+// Near the quota wishes become one range though a broken binding, which may ask for any port, keeps the rules that nobody needs any more.
+func TestBrokenBindingLeavesRoomForOthers(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.start()
+		broken := asking("broken", from("sg-lb", "http"))
+		broken.Members = []members.Member{podOn(9, "lost")}
+		b.want(broken, asking("low", from("sg-lb", 1000)), asking("high", from("sg-lb", 2000)))
+		for n := range 100 {
+			b.want(asking("web", from("sg-lb", 1001+n)))
+			b.settle()
+		}
+		for _, name := range []string{"low", "high", "web"} {
+			b.wantState(name, Ready, ReasonRulesPresent, "sg-node: tcp 1000-2000 from sg-lb")
+		}
+		if n := len(b.ec2.texts("sg-node")); n > 56 {
+			b.Errorf("%d rules", n)
+		}
+		b.want(asking("broken"))
+		time.Sleep(2 * waitingPause)
+		b.wantRules("sg-node", "tcp 1000-2000 from sg-lb")
+	})
+}
+
+// Where there is no room, the message names the binding that keeps rules, and not those that keep none.
+func TestBindingThatKeepsRulesIsNamedWhereThereIsNoRoom(t *testing.T) {
+	inBed(t, func(b *bed) {
+		b.setting.RuleQuota = 2
+		b.start()
+		broken, other := asking("broken", from("sg-lb", "http")), asking("other", from("sg-2", "http"))
+		broken.Members = []members.Member{podOn(9, "lost")}
+		other.Members = broken.Members
+		b.want(broken, other, asking("web", from("sg-lb", 80, 443)))
+		b.settle()
+		b.want(asking("web", from("sg-lb", 8080)))
+		b.settle()
+		b.wantState("web", Failed, ReasonRulesMissing, "security group sg-node has 2 inbound rules for IPv4 and needs 1 more, and the quota is 2: "+
+			"tcp 8080 from sg-lb is not added; 2 of its rules stay only until it is known which rules these bindings need, whose status says "+
+			"more: shop/broken; remove rules that are not needed, or have AWS raise the quota (inbound rules per security group) and raise "+
+			"--security-group-rule-quota")
+		b.want(asking("broken"))
+		time.Sleep(2 * waitingPause)
+		b.wantRules("sg-node", "tcp 8080 from sg-lb")
+	})
+}

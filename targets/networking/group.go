@@ -38,11 +38,13 @@ const (
 
 // view is what all bindings wish of one security group, at one time.
 type view struct {
-	wishes  map[types.NamespacedName]ruleset.Rules
-	blocked func(ec2.Rule) bool
-	foreign func(ec2.Rule) bool
-	listed  bool   // all bindings were listed
-	seq     uint64 // of the changes that it contains
+	wishes map[types.NamespacedName]ruleset.Rules
+	// unresolved are what bindings can ask for that are not resolved, or were never handed over.
+	unresolved map[types.NamespacedName]ruleset.Reach
+	blocked    func(ec2.Rule) bool
+	foreign    func(ec2.Rule) bool
+	listed     bool   // all bindings were listed
+	seq        uint64 // of the changes that it contains
 }
 
 // groupPass makes the rules of one security group what the bindings wish: it reads the group, decides, writes the record, grants,
@@ -174,7 +176,7 @@ func (p *groupPass) decide(ctx context.Context, v view) (ruleset.Decision, error
 }
 
 func (p *groupPass) decideFor(v view) ruleset.Decision {
-	p.input.Wishes, p.input.Blocked, p.input.Foreign = v.wishes, v.blocked, v.foreign
+	p.input.Wishes, p.input.Blocked, p.input.Blockers, p.input.Foreign = v.wishes, v.blocked, v.blockers, v.foreign
 	return ruleset.Decide(p.input)
 }
 

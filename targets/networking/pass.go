@@ -6,6 +6,7 @@ package networking
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,34 +84,48 @@ func (m *Manager) view(ctx context.Context, id string) view {
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings, no security group rule is removed")
 	}
-	v, unresolved, unseen := m.wishesOf(id, listed)
+	v, unseen := m.wishesOf(id, listed)
 	var foreign []ruleset.Reach
 	for _, binding := range unseen {
-		if binding.Foreign {
-			foreign = append(foreign, ruleset.ReachOf(binding.Networking))
+		if reach := ruleset.ReachOf(binding.Networking); binding.Foreign {
+			foreign = append(foreign, reach)
 		} else {
-			unresolved = append(unresolved, ruleset.ReachOf(binding.Networking))
+			v.unresolved[binding.Key] = ruleset.UnionOf(v.unresolved[binding.Key], reach)
 		}
 	}
-	mayBe, mayBeForeign := ruleset.UnionOf(unresolved...), ruleset.UnionOf(foreign...)
+	mayBe, mayBeForeign := ruleset.UnionOf(slices.Collect(maps.Values(v.unresolved))...), ruleset.UnionOf(foreign...)
 	v.listed = err == nil
 	v.blocked = func(rule ec2.Rule) bool { return err != nil || mayBe.Touches(rule) }
 	v.foreign = func(rule ec2.Rule) bool { return m.Partial || mayBeForeign.Touches(rule) }
 	return v
 }
 
+// blockers are up to 5 of the bindings that are not resolved and may wish for one of the rules.
+func (v view) blockers(rules []ec2.Rule) []string {
+	var names []string
+	for key, reach := range v.unresolved {
+		if slices.ContainsFunc(rules, reach.Touches) {
+			names = append(names, key.String())
+		}
+	}
+	slices.Sort(names)
+	return named(names)
+}
+
 // wishesOf are the wishes for a group, what bindings that are not resolved can ask for, and the listed bindings of which nothing else
 // is known.
-func (m *Manager) wishesOf(id string, listed []Binding) (v view, unresolved []ruleset.Reach, unseen []Binding) {
+func (m *Manager) wishesOf(id string, listed []Binding) (v view, unseen []Binding) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v = view{wishes: map[types.NamespacedName]ruleset.Rules{}, seq: m.seq}
+	v = view{
+		wishes: map[types.NamespacedName]ruleset.Rules{}, unresolved: map[types.NamespacedName]ruleset.Reach{}, seq: m.seq,
+	}
 	for key, binding := range m.known {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
 		}
 		if !binding.resolved && !binding.released {
-			unresolved = append(unresolved, binding.reach)
+			v.unresolved[key] = binding.reach
 		}
 	}
 	for _, binding := range listed {
@@ -118,7 +133,7 @@ func (m *Manager) wishesOf(id string, listed []Binding) (v view, unresolved []ru
 			unseen = append(unseen, binding)
 		}
 	}
-	return v, unresolved, unseen
+	return v, unseen
 }
 
 // finishPass keeps what a pass left behind, and wakes the bindings whose State it changed. Rules that stay are told once.

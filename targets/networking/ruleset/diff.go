@@ -45,9 +45,10 @@ type Input struct {
 	Record     Record
 	Unreadable bool // the record could not be read
 	Wishes     map[types.NamespacedName]Rules
-	Blocked    func(ec2.Rule) bool // a binding that is not resolved may wish for the rule, or for one that it stands for
-	Foreign    func(ec2.Rule) bool // so may one that another controller works on, or that we do not see
-	Sources    map[string]bool     // of groups that rules name: made for our cluster; nil before they were read
+	Blocked    func(ec2.Rule) bool       // a binding that is not resolved may wish for the rule, or for one that it stands for
+	Blockers   func([]ec2.Rule) []string // names of bindings for which one of the rules is blocked
+	Foreign    func(ec2.Rule) bool       // one that another controller works on, or that we do not see, may wish for the rule
+	Sources    map[string]bool           // of groups that rules name: made for our cluster; nil before they were read
 	Restricted bool
 	Quota      int
 	Refusals   map[ec2.Rule]Refusal // of earlier passes
@@ -88,20 +89,21 @@ func Decide(p Input) Decision {
 	d := Decision{Present: map[ec2.Rule]ec2.Permission{}, Over: map[ec2.Rule]error{}}
 	believed, held, labelled, staying := Rules{}, Rules{}, Rules{}, Rules{}
 	for _, permission := range p.Group.Ingress {
-		d.Present[permission.Rule] = permission
-		if !isLabelled(permission.Description) || !p.mayGo(permission.Rule) {
-			staying.Insert(permission.Rule)
+		rule := permission.Rule
+		d.Present[rule] = permission
+		hasLabel := isLabelled(permission.Description)
+		blocked := hasLabel && p.Blocked(rule)
+		if blocked || !hasLabel || !p.mayGo(rule) || p.Foreign(rule) {
+			staying.Insert(rule)
 		}
-		if p.Record.stale(permission.Rule, p.Now) {
+		if p.Record.stale(rule, p.Now) {
 			continue
 		}
-		believed.Insert(permission.Rule)
-		if isLabelled(permission.Description) {
-			labelled.Insert(permission.Rule)
+		believed.Insert(rule)
+		if hasLabel {
+			labelled.Insert(rule)
 		}
-	}
-	for rule := range labelled {
-		if p.Blocked(rule) {
+		if blocked {
 			held.Insert(rule)
 		}
 	}
@@ -180,7 +182,7 @@ func (d *Decision) grant(believed Rules, p Input) {
 		return cmp.Or(cmp.Compare(p.Refusals[a].Times, p.Refusals[b].Times), compareRules(a, b))
 	})
 	present, needed := tallyOf(believed), tallyOf(sets.New(missing...))
-	count := present
+	count, waiting := present, ""
 	for _, rule := range missing {
 		if p.Now.Before(p.Refusals[rule].RetryAt) {
 			d.Grants = append(d.Grants, rule) // and is not sent now (dropRefused)
@@ -192,18 +194,34 @@ func (d *Decision) grant(believed Rules, p Input) {
 			d.Grants = append(d.Grants, rule)
 			continue
 		}
-		d.Over[rule] = overQuota(p, rule, present, needed, next.v4 > p.Quota)
+		if len(d.Over) == 0 {
+			waiting = d.waitingText(p)
+		}
+		d.Over[rule] = overQuota(p, rule, present, needed, next.v4 > p.Quota, waiting)
 	}
 }
 
-func overQuota(p Input, rule ec2.Rule, present, needed tally, is4 bool) error {
+// waitingText says which bindings keep rules in the group that may not be needed, empty when none does.
+func (d *Decision) waitingText(p Input) string {
+	if len(d.Waiting) == 0 {
+		return ""
+	}
+	blockers := p.Blockers(d.Waiting)
+	if len(blockers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of its rules stay only until it is known which rules these bindings need, whose status says more: %s; ",
+		len(d.Waiting), strings.Join(blockers, ", "))
+}
+
+func overQuota(p Input, rule ec2.Rule, present, needed tally, is4 bool, waiting string) error {
 	family, has, more := "IPv6", present.v6, needed.v6
 	if is4 {
 		family, has, more = "IPv4", present.v4, needed.v4
 	}
-	return fmt.Errorf("security group %s has %d inbound rules for %s and needs %d more, and the quota is %d: %s is not added; remove rules "+
+	return fmt.Errorf("security group %s has %d inbound rules for %s and needs %d more, and the quota is %d: %s is not added; %sremove rules "+
 		"that are not needed, or have AWS raise the quota (inbound rules per security group) and raise --security-group-rule-quota",
-		p.Group.ID, has, family, more, p.Quota, rule)
+		p.Group.ID, has, family, more, p.Quota, rule, waiting)
 }
 
 // Revocable are the permissions that may go while these rules are wanted and not there: not those that let the same traffic in.

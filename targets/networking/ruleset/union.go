@@ -5,6 +5,7 @@ package ruleset
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -30,9 +31,9 @@ func (w Wanted) Add(rule ec2.Rule, bindings sets.Set[types.NamespacedName]) {
 type surroundings struct {
 	restricted bool
 	quota      int
-	// labelled are the rules with our label that are believed present; staying are present and will not be revoked by us.
+	// labelled are the rules with our label that are believed present; staying are present and will not be revoked by us now.
 	labelled, staying Rules
-	// held are the labelled ones that a binding that is not resolved may wish for.
+	// held are the labelled ones that a binding that is not resolved may wish for: they stay.
 	held Rules
 }
 
@@ -46,7 +47,8 @@ type surroundings struct {
 //   - near the quota: the flows that save most rules are merged until the rest fits with a reserve.
 //
 // While a binding that is not resolved may wish for a present rule, the merge of all wishes of its flow is not known: the rule satisfies
-// the wishes that it covers.
+// the wishes that it covers. Near the quota the form of such a flow is merged, too, if a wish is not satisfied so and there is room for
+// the merge of those wishes that are known.
 //
 // The form of a flow changes when its wishes change such that the merged rule is no longer today's merge, or when the number of
 // rules comes near the quota. Grants precede revokes then, too: no rule goes before all those are there that it stood for (see
@@ -66,21 +68,21 @@ func union(wishes map[types.NamespacedName]Rules, around surroundings) Wanted {
 			flows[flow].Add(allIfZero(rule), sets.New(key))
 		}
 	}
-	var exact []flowRules
+	var fitting []flowRules
 	for flow, rules := range flows {
 		merged := merge(rules)
 		switch {
 		case around.labelled.Has(merged):
 			wanted.addMerged(merged, rules)
 		case len(held[flow]) > 0:
-			wanted.addCovered(rules, held[flow], around.labelled)
+			fitting = append(fitting, flowRules{exact: covered(rules, held[flow], around.labelled), merged: merged, held: true})
 		case rules[merged] != nil:
 			wanted.addMerged(merged, rules)
 		default:
-			exact = append(exact, flowRules{rules, merged})
+			fitting = append(fitting, flowRules{exact: rules, merged: merged})
 		}
 	}
-	wanted.addFitting(exact, around)
+	wanted.addFitting(fitting, around)
 	return wanted
 }
 
@@ -119,8 +121,9 @@ func byFlow(rules Rules) map[Flow][]ec2.Rule {
 	return flows
 }
 
-// addCovered adds the rules of a flow, or those held that cover them: the narrowest.
-func (w Wanted) addCovered(rules Wanted, held []ec2.Rule, present Rules) {
+// covered are the rules of a flow, or those held that cover them: the narrowest.
+func covered(rules Wanted, held []ec2.Rule, present Rules) Wanted {
+	out := Wanted{}
 	for rule, bindings := range rules {
 		best := rule
 		for _, other := range held {
@@ -131,8 +134,9 @@ func (w Wanted) addCovered(rules Wanted, held []ec2.Rule, present Rules) {
 		if present.Has(rule) {
 			best = rule
 		}
-		w.Add(best, bindings)
+		out.Add(best, bindings)
 	}
+	return out
 }
 
 // covers reports whether what rule b lets in, a does, too.
@@ -140,45 +144,51 @@ func covers(a, b ec2.Rule) bool {
 	return FlowOf(a) == FlowOf(b) && a.From <= b.From && a.To >= b.To
 }
 
-// flowRules are the wishes of one flow, and their merge.
+// flowRules are the two forms of the wishes of one flow.
 type flowRules struct {
 	exact  Wanted
 	merged ec2.Rule
+	held   bool // rules of the flow are held, and cover wishes in exact
+	going  int  // how many rules of exact are not there, or may be revoked
 }
 
 // addFitting adds flows in their exact form, and those that save most in their merged form until all fit. It looks at each rule a fixed
 // number of times: the count is kept, not made anew.
 func (w Wanted) addFitting(flows []flowRules, around surroundings) {
-	slices.SortFunc(flows, func(a, b flowRules) int {
-		return cmp.Or(len(b.exact)-len(a.exact), compareRules(a.merged, b.merged))
-	})
-	quota := around.quota - reserveOf(around.quota)
-	counted := around.staying.Union(w.rules())
-	for _, flow := range flows {
-		for rule := range flow.exact {
-			counted.Insert(rule)
+	count := tallyOf(around.staying.Union(w.rules()))
+	for i := range flows {
+		for rule := range flows[i].exact {
+			if !around.staying.Has(rule) {
+				flows[i].going++
+				count.add(rule)
+			}
 		}
 	}
-	count := tallyOf(counted)
+	slices.SortFunc(flows, func(a, b flowRules) int {
+		return cmp.Or(b.going-a.going, compareRules(a.merged, b.merged))
+	})
 	for _, flow := range flows {
-		if count.within(quota) {
-			for rule, bindings := range flow.exact {
-				w.Add(rule, bindings)
-			}
+		after := flow.countMerged(count, around.staying)
+		if count.within(around.quota-reserveOf(around.quota)) || flow.going == 0 || flow.held && !after.within(around.quota) {
+			maps.Copy(w, flow.exact)
 			continue
 		}
-		for rule := range flow.exact {
-			if !around.staying.Has(rule) {
-				counted.Delete(rule)
-				count.remove(rule)
-			}
-		}
-		if !counted.Has(flow.merged) {
-			counted.Insert(flow.merged)
-			count.add(flow.merged)
-		}
+		count = after
 		w.addMerged(flow.merged, flow.exact)
 	}
+}
+
+// countMerged is the count once the flow has its merged form, and not its exact one.
+func (f flowRules) countMerged(count tally, staying Rules) tally {
+	for rule := range f.exact {
+		if !staying.Has(rule) {
+			count.remove(rule)
+		}
+	}
+	if !staying.Has(f.merged) {
+		count.add(f.merged)
+	}
+	return count
 }
 
 func (w Wanted) rules() Rules {

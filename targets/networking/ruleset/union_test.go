@@ -20,6 +20,13 @@ func TestUnionOfWishes(t *testing.T) {
 		many.Insert(rule(n, n, fmt.Sprintf("10.%d.0.0/16", n)))
 	}
 	wide, narrow := rule(80, 30000, "sg-1"), rule(80, 80, "sg-1")
+	odd := func(from, to int32) Rules {
+		rules := Rules{}
+		for n := from; n <= to; n++ {
+			rules.Insert(rule(2*n+1, 2*n+1, "sg-1"))
+		}
+		return rules
+	}
 	tests := map[string]struct {
 		wishes       []Rules // of bindings
 		unrestricted bool
@@ -38,6 +45,12 @@ func TestUnionOfWishes(t *testing.T) {
 		"a rule that is held covers several":       {wishes: []Rules{{narrow: {}, rule(443, 443, "sg-1"): {}}}, labelled: Rules{wide: {}}, held: Rules{wide: {}}, want: []string{"tcp 80-30000 from sg-1"}},
 		"a rule that is not held covers none":      {wishes: []Rules{{narrow: {}}}, labelled: Rules{wide: {}, rule(443, 443, "sg-1"): {}}, held: Rules{rule(443, 443, "sg-1"): {}}, want: []string{"tcp 80 from sg-1"}},
 		"one of another flow that is held neither": {wishes: []Rules{{narrow: {}}}, labelled: Rules{rule(80, 30000, "sg-2"): {}}, held: Rules{rule(80, 30000, "sg-2"): {}}, want: []string{"tcp 80 from sg-1"}},
+		"held, and merged near the quota":          {wishes: []Rules{odd(1, 58)}, labelled: odd(900, 900), held: odd(900, 900), want: []string{"tcp 3-117 from sg-1"}},
+		"held, present, and one more wish":         {wishes: []Rules{odd(1, 56)}, labelled: odd(1, 55), held: odd(1, 55), want: []string{"tcp 3-113 from sg-1"}},
+		"held, and within the merge afterwards":    {wishes: []Rules{odd(1, 58)}, labelled: odd(1, 55).Union(Rules{rule(3, 117, "sg-1"): {}}), held: odd(1, 55), want: []string{"tcp 3-117 from sg-1"}},
+		"held, and beyond the merge afterwards":    {wishes: []Rules{odd(1, 2)}, labelled: Rules{rule(1, 3, "sg-1"): {}}, held: Rules{rule(1, 3, "sg-1"): {}}, want: []string{"tcp 1-3 from sg-1", "tcp 5 from sg-1"}},
+		"held, and all wishes are satisfied":       {wishes: []Rules{odd(1, 2)}, labelled: odd(1, 57), held: odd(1, 57), want: []string{"tcp 3 from sg-1", "tcp 5 from sg-1"}},
+		"held, and no room for the merge either":   {wishes: []Rules{odd(1, 2)}, labelled: odd(1, 1), held: odd(1, 1), staying: many, want: []string{"tcp 3 from sg-1", "tcp 5 from sg-1"}},
 		"ports unset and one port":                 {wishes: []Rules{{rule(0, lastPort, "sg-1"): {}}, {narrow: {}}}, want: []string{"tcp 0-65535 from sg-1"}},
 		"port 0 counts as all":                     {wishes: []Rules{{rule(0, 0, "sg-1"): {}}, {narrow: {}}}, want: []string{"tcp 0-65535 from sg-1"}},
 		"several protocols":                        {wishes: []Rules{{narrow: {}, {Protocol: "udp", From: 53, To: 53, Source: narrow.Source}: {}}}, want: []string{"tcp 80 from sg-1", "udp 53 from sg-1"}},
@@ -52,7 +65,7 @@ func TestUnionOfWishes(t *testing.T) {
 				wishes[keyOf(fmt.Sprint(n))] = rules
 			}
 			got := union(wishes, surroundings{
-				restricted: !tc.unrestricted, quota: 60, labelled: tc.labelled, staying: tc.staying, held: tc.held,
+				restricted: !tc.unrestricted, quota: 60, labelled: tc.labelled, staying: tc.staying.Union(tc.held), held: tc.held,
 			})
 			if diff := cmp.Diff(tc.want, texts(got.rules())); diff != "" {
 				t.Errorf("wanted (-want +got):\n%s", diff)
