@@ -36,6 +36,7 @@
 // refuses to change fail alone.
 //
 // What was changed by hand in a security group is repaired within DriftInterval, and another choice of group is seen within a tenth more.
+// A group of which somebody else has removed rules is read again sooner, and less and less often while that does not happen again.
 //
 // # Locks
 //
@@ -55,4 +56,5 @@
 //	unowned     a rule with the label that nobody wants and that is not ours
 //	resolved    a binding whose members are all found
 //	drift       a difference that nobody's wish has made
+//	lost        a wanted rule that somebody else has removed
 package networking

@@ -31,6 +31,8 @@ const (
 	morePause = time.Second
 	// waitingPause is for rules that wait for bindings to be resolved, or to leave the list of all.
 	waitingPause = time.Minute
+	// lostPause is after which a security group is read again of which somebody else has removed rules that are wanted.
+	lostPause = 30 * time.Second
 	// The pauses of a rule that EC2 refuses for itself, such as for a peer that does not exist. One that the role may not add is tried
 	// again within retry.MaxBackoff: that is nobody's rule's fault.
 	firstRefusedPause, maxRefusedPause = 2 * time.Second, 5 * time.Minute
@@ -60,6 +62,7 @@ type groupPass struct {
 	view    func(context.Context) view
 	// refusals are those of earlier passes.
 	refusals map[ec2.Rule]ruleset.Refusal
+	last     outcome // of the pass before
 }
 
 // outcome is what a pass leaves behind.
@@ -76,9 +79,11 @@ type outcome struct {
 	refusals map[ec2.Rule]ruleset.Refusal
 	again    time.Duration // when to pass again, 0 for the next drift check
 	shares   map[types.NamespacedName]*share
-	decided  bool  // the group was read, and bindings were listed: leaving is all that is left
-	stuck    error // EC2 removes no rules now
-	err      error // the pass did not come to its end
+	decided  bool       // the group was read, and bindings were listed: leaving is all that is left
+	lost     []ec2.Rule // the last pass left them in the group, and somebody else has removed them: they were added again
+	lostAt   time.Time  // when that was last so
+	stuck    error      // EC2 removes no rules now
+	err      error      // the pass did not come to its end
 }
 
 // flows are those of the rules that are ours, wanted, or stay for others.
@@ -89,7 +94,9 @@ func (out *outcome) flows() sets.Set[ruleset.Flow] {
 
 // run makes the pass.
 func (p *groupPass) run(ctx context.Context) outcome {
-	out := outcome{view: p.view(ctx), record: p.input.Record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]ruleset.Refusal{}}
+	out := outcome{
+		view: p.view(ctx), record: p.input.Record, missing: map[ec2.Rule]error{}, refusals: map[ec2.Rule]ruleset.Refusal{}, lostAt: p.last.lostAt,
+	}
 	d, err := p.decide(ctx, out.view)
 	if err != nil {
 		out.err = err
@@ -108,6 +115,7 @@ func (p *groupPass) run(ctx context.Context) outcome {
 	}
 	before := p.input.Record
 	granted := p.grant(ctx, &d, &out)
+	p.noteLost(granted, &out)
 	var revoked *sender
 	if out.err == nil {
 		revoked = p.revoke(ctx, &d, &out)

@@ -38,7 +38,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 	if out.err != nil {
 		return 0, out.err
 	}
-	return retry.Soonest(out.again, retry.Jitter(m.DriftInterval)), nil
+	return retry.Soonest(out.again, retry.Soonest(out.watch(m.Clock.Now()), retry.Jitter(m.DriftInterval))), nil
 }
 
 // preparePass is the pass that is due, nil if there is nothing to do about the group any more.
@@ -59,8 +59,9 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 		class, state.tenant = budget.ClassRegister, ""
 	}
 	return &groupPass{
-		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals, rewrite: tenant == "" && state.passed,
-		view: func(ctx context.Context) view { return m.view(ctx, id) },
+		ec2: m.EC2, records: m.Records, clock: m.Clock, class: class, id: id, refusals: state.refusals, last: state.last,
+		rewrite: tenant == "" && state.passed,
+		view:    func(ctx context.Context) view { return m.view(ctx, id) },
 		input: ruleset.Input{
 			Record: state.Record, Unreadable: state.Err != nil, Restricted: m.Restricted, Quota: m.RuleQuota, Cluster: m.ClusterName,
 			Refusals: state.refusals,
@@ -155,17 +156,27 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	}
 	m.gauge()
 	m.mu.Unlock()
+	out.tell(ctx, id, news, stuck)
+	for _, key := range wake {
+		m.Wake(key)
+	}
+}
+
+// tell logs which rules others have removed and, if that is news, which stay and why EC2 removes none.
+func (out *outcome) tell(ctx context.Context, id string, news, stuck bool) {
+	log := ctrl.LoggerFrom(ctx)
 	if stay := append(slices.Clone(out.unowned), out.kept...); news && len(stay) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Rules with the controllers' label stay in a security group though no binding needs them: "+
+		log.Info("Rules with the controllers' label stay in a security group though no binding needs them: "+
 			"remove them by hand if nothing else does", "rules", leftText(map[string][]ec2.Rule{id: stay}),
 			"notOurs", len(out.unowned), "perhapsUsedByOthers", len(out.kept))
 	}
 	if stuck {
-		ctrl.LoggerFrom(ctx).Info("EC2 does not remove rules that no binding needs any more, will retry",
+		log.Info("EC2 does not remove rules that no binding needs any more, will retry",
 			"securityGroup", id, "reason", awserr.Message(out.stuck))
 	}
-	for _, key := range wake {
-		m.Wake(key)
+	if len(out.lost) > 0 {
+		log.Info("Somebody else has removed rules that bindings need from a security group: they were added again",
+			"rules", leftText(map[string][]ec2.Rule{id: out.lost}))
 	}
 }
 

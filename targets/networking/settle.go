@@ -60,6 +60,26 @@ func restore(next, before ruleset.Record, rule ec2.Rule) {
 	delete(next, rule)
 }
 
+// noteLost notes rules that the last pass left in the group, and that EC2 has taken again. A read alone does not tell: it may be old.
+func (p *groupPass) noteLost(granted *sender, out *outcome) {
+	for rule, err := range granted.results {
+		_, wanted := p.last.wanted[rule]
+		_, missing := p.last.missing[rule]
+		if err == nil && wanted && !missing {
+			out.lost, out.lostAt = append(out.lost, rule), p.clock.Now()
+		}
+	}
+}
+
+// watch is after which the group is read again because rules were removed by somebody else, who may do so again: 0 for no reason. It
+// doubles while no more are, and comes to nothing beyond the next drift check.
+func (out *outcome) watch(now time.Time) time.Duration {
+	if out.lostAt.IsZero() {
+		return 0
+	}
+	return max(lostPause, now.Sub(out.lostAt))
+}
+
 // schedule says what is left, and when to pass again.
 func (p *groupPass) schedule(d *ruleset.Decision, out *outcome, granted, revoked *sender) {
 	soonest := func(pause time.Duration) { out.again = retry.Soonest(out.again, pause) }
