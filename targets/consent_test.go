@@ -84,6 +84,16 @@ func TestConsentAllowsTargets(t *testing.T) {
 	})
 }
 
+// A binding that targetgate has made of an Ingress needs no tag of its owner: the group was made for its namespace.
+func TestGroupOfAnIngressNeedsNoTag(t *testing.T) {
+	inConsentBed(t, func(b *bed) {
+		asking(b, consent.Require)
+		b.aws.SetTags(testARN, map[string]string{"elbv2.k8s.aws/cluster": "prod", "ingress.k8s.aws/resource": "shop/edge-web:80"})
+		b.settle()
+		wantTargets(b, bothRegistered)
+	})
+}
+
 func TestMissingConsentOnlyWarns(t *testing.T) {
 	inConsentBed(t, func(b *bed) {
 		asking(b, consent.Warn)

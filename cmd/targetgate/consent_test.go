@@ -8,6 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/targets/consent"
 )
 
 const sharedRole = "arn:aws:iam::210987654321:role/shared"
@@ -90,4 +97,19 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// The target groups that --provision makes say themselves whose they are: nobody has to consent to the bindings that it makes.
+func TestTagsOfProvisioningAreConsent(t *testing.T) {
+	group := input.TargetGroup{
+		Ingress: types.NamespacedName{Namespace: "shop", Name: "web"}, Service: types.NamespacedName{Namespace: "shop", Name: "api"},
+		ServicePort: intstr.FromInt32(80),
+	}
+	tags := stack.Tags("prod", stack.Ingresses, "edge", group.ResourceTag())
+	for namespace, want := range map[string]bool{"shop": true, "till": false} {
+		binder := consent.Policy{Mode: consent.Require, Cluster: "prod"}.Binder(namespace, "k8s-shop-api-0123456789")
+		if refusal := binder.Refusal(tags); (refusal == "") != want {
+			t.Errorf("a binding of namespace %s: %q, want it allowed: %t", namespace, refusal, want)
+		}
+	}
 }

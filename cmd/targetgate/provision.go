@@ -34,6 +34,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
+	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/webhook/ingresses"
 )
 
@@ -256,7 +257,8 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 func (o *provisionOptions) planOptions() plan.Options {
 	return plan.Options{
 		Rules: o.Ingress.Limits.Rules, Certificates: o.Ingress.Limits.Certificates, TargetGroups: o.Ingress.Limits.TargetGroups,
-		KeepTag: func(key string) bool { return slices.Contains(o.Ingress.ExternalTags, key) },
+		// Owners of target groups set the tag of consent by hand, also on those that we make.
+		KeepTag: func(key string) bool { return key == consent.TagKey || slices.Contains(o.Ingress.ExternalTags, key) },
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/targets/consent"
 )
 
 func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
@@ -67,6 +68,9 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	keeps := on.Provision.planOptions().KeepTag
 	if !keeps("cost") || keeps("team") {
 		t.Error("want the tag cost be left to others, and team not")
+	}
+	if !keeps(consent.TagKey) {
+		t.Errorf("the tag %s is removed, by which owners of target groups consent to bindings", consent.TagKey)
 	}
 }
 

@@ -19,6 +19,16 @@ import (
 // load balancers.
 const TagKey = "targetgate.dev/bind"
 
+// The tags by which targetgate and the incumbent find again what they have made of a cluster's Ingresses. No user sets them. For a target
+// group the second is NAMESPACE/INGRESS-SERVICE:PORT. So the group says itself whose it is: bindings of that namespace need no word more.
+const (
+	clusterTag = "elbv2.k8s.aws/cluster"
+	partTag    = "ingress.k8s.aws/resource"
+)
+
+// Keys are those of the tags that Refusal goes by.
+func Keys() []string { return []string{TagKey, clusterTag, partTag} }
+
 // longestValue is how long AWS documents a tag's value to be at most.
 const longestValue = 255
 
@@ -54,16 +64,17 @@ func CheckCluster(name string) error {
 	return nil
 }
 
-// Refusal is why the tag does not let the binding have its group, and what would; empty when it does. Tagged says whether
-// there is such a tag. The words do not show its value: whoever may create a binding for a group need not know who else does.
-func (b Binder) Refusal(value string, tagged bool) string {
+// Refusal is why the group's tags do not let the binding have it, and what would; empty when they do. The words do not show a tag's
+// value: whoever may create a binding for a group need not know who else does.
+func (b Binder) Refusal(tags map[string]string) string {
+	value := tags[TagKey]
 	entries := strings.Fields(value)
-	if slices.ContainsFunc(entries, b.isNamedBy) {
+	if b.isMadeFor(tags) || slices.ContainsFunc(entries, b.isNamedBy) {
 		return ""
 	}
 	wanted := b.entry()
 	switch {
-	case !tagged || len(entries) == 0:
+	case len(entries) == 0:
 		return fmt.Sprintf("nobody has consented to this binding: the target group's owner can, by the tag %s=%s", TagKey, wanted)
 	case len(value)+1+len(wanted) > longestValue:
 		return fmt.Sprintf("the target group's tag %s does not name this binding: its owner can add %s, but has to shorten the tag for that, "+
@@ -73,6 +84,11 @@ func (b Binder) Refusal(value string, tagged bool) string {
 		return fmt.Sprintf("the target group's tag %s does not name this binding: its owner can add %s to it, after a space%s",
 			TagKey, wanted, faultsOf(entries))
 	}
+}
+
+// isMadeFor reports whether the group was made for an Ingress of the binding's namespace.
+func (b Binder) isMadeFor(tags map[string]string) bool {
+	return b.Cluster != "" && tags[clusterTag] == b.Cluster && b.Namespace != "" && strings.HasPrefix(tags[partTag], b.Namespace+"/")
 }
 
 // entry names the binding, or all of its namespace where it has no name or one that is too long for a tag.

@@ -59,10 +59,40 @@ func TestRefusalByTag(t *testing.T) {
 			if binder == (Binder{}) {
 				binder = web
 			}
-			if got := binder.Refusal(tc.value, !tc.untagged); got != tc.want {
+			tags := map[string]string{"team": "shop", TagKey: tc.value}
+			if tc.untagged {
+				delete(tags, TagKey)
+			}
+			if got := binder.Refusal(tags); got != tc.want {
 				t.Errorf("refusal of %q:\n got %q\nwant %q", tc.value, got, tc.want)
 			}
 		})
+	}
+}
+
+// A group that was made for an Ingress says itself whose it is: bindings of that namespace in that cluster need no tag, all others do.
+func TestGroupsOfIngressesAreTheirNamespaces(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster, part, value string
+		binder               Binder
+		allowed              bool
+	}{
+		"its own":                           {"prod", "shop/edge-web:80", "", web, true},
+		"its own, and consent to others":    {"prod", "shop/edge-web:80", "test/till", web, true},
+		"name to be generated":              {"prod", "shop/edge-web:80", "", Binder{Cluster: "prod", Namespace: "shop"}, true},
+		"another namespace's":               {"prod", "till/edge-web:80", "", web, false},
+		"another namespace's, with consent": {"prod", "till/edge-web:80", "prod/shop", web, true},
+		"part of the namespace's name":      {"prod", "shop-2/edge-web:80", "", web, false},
+		"another cluster's":                 {"test", "shop/edge-web:80", "", web, false},
+		"no cluster's":                      {"", "shop/edge-web:80", "", web, false},
+		"not of an Ingress":                 {"prod", "", "", web, false},
+		"of what stands in front":           {"prod", "FrontendNlb-tg-TCP-80", "", web, false},
+		"nothing is known of the binder":    {"", "/x", "", Binder{Name: "web"}, false},
+	} {
+		tags := map[string]string{clusterTag: tc.cluster, partTag: tc.part, TagKey: tc.value}
+		if refusal := tc.binder.Refusal(tags); (refusal == "") != tc.allowed {
+			t.Errorf("%s: refusal %q, want it allowed: %t", name, refusal, tc.allowed)
+		}
 	}
 }
 
@@ -88,11 +118,11 @@ func FuzzRefusalByTag(f *testing.F) {
 		if CheckCluster(cluster) != nil || !isName(namespace) || !isName(name) {
 			return
 		}
-		refusal := b.Refusal(value, true)
+		refusal := b.Refusal(map[string]string{TagKey: value})
 		if named := namedByHand(value, b); (refusal == "") != named {
 			t.Fatalf("%+v and %q: refusal %q, want one: %t", b, value, refusal, !named)
 		}
-		if refusal != "" && b.Refusal(value+" "+b.entry(), true) != "" {
+		if refusal != "" && b.Refusal(map[string]string{TagKey: value + " " + b.entry()}) != "" {
 			t.Fatalf("%+v is refused with what it is told to add to %q", b, value)
 		}
 		if len(refusal) > 700+2*len(cluster)+2*len(namespace)+2*len(name) {

@@ -16,7 +16,7 @@ import (
 // managed.
 const RecheckPause = 30 * time.Second
 
-// TagReading is what the group's tag says of its binding.
+// TagReading is what the group's tags say of its binding.
 type TagReading struct {
 	ReadAt  time.Time // when the last successful reading was started, zero before the first
 	Refusal string    // by that reading, empty when the binding may have the group
@@ -71,9 +71,9 @@ func (c *Calls) ReadTag() time.Duration {
 
 func (c *Calls) readTag(ctx context.Context, urgency budget.Urgency) {
 	started, refusal := c.Clock.Now(), ""
-	value, tagged, err := c.Client.Tag(ctx, urgency.Class, c.arn, consent.TagKey)
+	tags, err := c.Client.Tags(ctx, urgency.Class, c.arn, consent.Keys()...)
 	if err == nil {
-		refusal = c.Consent.Binder(c.Binding.Namespace, c.Binding.Name).Refusal(value, tagged)
+		refusal = c.Consent.Binder(c.Binding.Namespace, c.Binding.Name).Refusal(tags)
 	}
 	c.tagDone(started, c.Clock.Now(), refusal, err)
 }

@@ -25,12 +25,6 @@ import (
 // user sets the tag and tries again.
 const tagsLife = 5 * time.Second
 
-// groupTag is the target group's consent tag.
-type groupTag struct {
-	value  string
-	tagged bool
-}
-
 // roleFault returns a fault if the binding's namespace may not use its role.
 func (f *facts) roleFault(binding *v1beta1.TargetGroupBinding) *field.Error {
 	why := f.policy.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume)
@@ -90,15 +84,14 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 	}
 }
 
-// consentRefusal returns why the group's tag does not consent to the binding, or "".
+// consentRefusal returns why the group's tags do not consent to the binding, or "".
 func (f *facts) consentRefusal(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (string, error) {
 	key, client := groupKey{binding.Namespace, accounts.RoleOf(binding), arn}, f.client(binding)
-	tag, err := f.tags.get(ctx, key, func(ctx context.Context) (groupTag, error) {
-		value, tagged, err := client.Tag(ctx, budget.ClassAdmission, arn, consent.TagKey)
-		return groupTag{value, tagged}, err
+	tags, err := f.tags.get(ctx, key, func(ctx context.Context) (map[string]string, error) {
+		return client.Tags(ctx, budget.ClassAdmission, arn, consent.Keys()...)
 	})
 	if err != nil {
 		return "", err
 	}
-	return f.policy.Binder(binding.Namespace, binding.Name).Refusal(tag.value, tag.tagged), nil
+	return f.policy.Binder(binding.Namespace, binding.Name).Refusal(tags), nil
 }

@@ -53,6 +53,7 @@ func TestBindingValidatorAsksForConsentAtCreation(t *testing.T) {
 	tests := map[string]struct {
 		mode      consent.Mode
 		tag       string // none when empty
+		madeFor   string // the namespace of the Ingress of which the group was made
 		denied    bool
 		wantFault string
 		wantWarn  string
@@ -67,6 +68,8 @@ func TestBindingValidatorAsksForConsentAtCreation(t *testing.T) {
 		"require, consent":  {mode: consent.Require, tag: "+/shop", wantCalls: 1},
 		"require, another":  {mode: consent.Require, tag: "prod/till", wantFault: "spec.targetGroupARN: Forbidden: the target group's tag targetgate.dev/bind does not name this binding: its owner can add prod/shop/web to it, after a space", wantCalls: 1},
 		"require, denied":   {mode: consent.Require, denied: true, wantError: true},
+		"require, its own":  {mode: consent.Require, madeFor: "shop", wantCalls: 1},
+		"require, not own":  {mode: consent.Require, madeFor: "till", wantFault: "spec.targetGroupARN: Forbidden: " + wantConsent, wantCalls: 1},
 		"require, too wide": {mode: consent.Require, tag: "prod", wantFault: "(1 of its 1 entries are not of the form", wantCalls: 1},
 	}
 	for name, tc := range tests {
@@ -75,6 +78,11 @@ func TestBindingValidatorAsksForConsentAtCreation(t *testing.T) {
 			validator.facts.policy = consent.Policy{Mode: tc.mode, Cluster: "prod"}
 			if tc.tag != "" {
 				api.SetTags(webhooktest.ARN, map[string]string{consent.TagKey: tc.tag})
+			}
+			if tc.madeFor != "" {
+				api.SetTags(webhooktest.ARN, map[string]string{
+					"elbv2.k8s.aws/cluster": "prod", "ingress.k8s.aws/resource": tc.madeFor + "/edge-web:80",
+				})
 			}
 			if tc.denied {
 				failTags(api)

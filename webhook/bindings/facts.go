@@ -41,7 +41,7 @@ type facts struct {
 	groups  *answerCache[elbv2.TargetGroup] // by ARN
 	names   *answerCache[elbv2.TargetGroup] // by name
 	delays  *answerCache[time.Duration]     // by ARN
-	tags    *answerCache[groupTag]          // by ARN
+	tags    *answerCache[map[string]string] // by ARN: those of package consent
 	policy  consent.Policy
 	own     own
 }
@@ -52,7 +52,7 @@ func newFacts(clients Clients, clk clock.PassiveClock) *facts {
 		groups:  newAnswerCache[elbv2.TargetGroup](clk, factsLife, factsKept),
 		names:   newAnswerCache[elbv2.TargetGroup](clk, 0, factsKept),
 		delays:  newAnswerCache[time.Duration](clk, factsLife, factsKept),
-		tags:    newAnswerCache[groupTag](clk, tagsLife, factsKept),
+		tags:    newAnswerCache[map[string]string](clk, tagsLife, factsKept),
 	}
 }
 
