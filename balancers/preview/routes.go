@@ -36,6 +36,9 @@ type Routes struct {
 	// Lost are Services of routes, as "name:port", whose binding does not exist. Bindings are those of all others, each once.
 	Lost     []string
 	Bindings []string
+	// Deleted says that the Ingress is being deleted. Finalizers are those of groups that it has while it belongs to none any more.
+	Deleted    bool
+	Finalizers []string
 }
 
 // Route is one rule. Ports are those of the listeners that have it.
@@ -57,7 +60,7 @@ func RoutesOf(ctx context.Context, c client.Client, class string, key client.Obj
 		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{}, Class: class, Options: options,
 		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil }),
 	}
-	out := Routes{}
+	out := Routes{Deleted: object.DeletionTimestamp != nil}
 	if entries := object.Status.LoadBalancer.Ingress; len(entries) > 0 {
 		out.Hostname = entries[0].Hostname
 	}
@@ -85,6 +88,9 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 			r.take(nameOf(object), proposal.Wanted)
 			return r.bind(ctx, reconciler.Client, group, proposal.Wanted, nameOf(object))
 		}
+	}
+	for _, group := range membership.GroupsHeld(client.ObjectKeyFromObject(object), object.Finalizers) {
+		r.Finalizers = append(r.Finalizers, group.Finalizer())
 	}
 	strays, err := reconciler.Strays(ctx)
 	r.Faults = slices.DeleteFunc(strays, func(f annotation.Fault) bool { return !isIts(f) })

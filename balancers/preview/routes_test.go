@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,5 +73,31 @@ func TestRoutesThatLeadNowhere(t *testing.T) {
 func TestRoutesOfAnIngressThatIsNotOurs(t *testing.T) {
 	if got := routesOf(t, webService+strings.ReplaceAll(ingressOf("a"), "class: alb", "class: nginx")); got.Group != "" || len(got.Routes) > 0 {
 		t.Errorf("%+v, want no group", got)
+	}
+}
+
+// An Ingress that leaves has its finalizer until nothing made for it serves any more: it is not called somebody else's.
+func TestRoutesOfAnIngressThatLeaves(t *testing.T) {
+	finalizer := func(text, finalizer string) string {
+		return strings.ReplaceAll(text, "  name: a\n", "  name: a\n  finalizers: ["+finalizer+"]\n")
+	}
+	const group = "group.ingress.k8s.aws/edge"
+	other := strings.ReplaceAll(ingressOf("a"), "class: alb", "class: nginx")
+	for _, c := range []struct {
+		name, document string
+		deleted        bool
+		want           []string
+	}{
+		{"deleted", finalizer(ingressOf("a"), group), true, []string{group}},
+		{"deleted, and kept by others", finalizer(ingressOf("a"), "example.com/backup"), true, nil},
+		{"of another class", finalizer(other, group), false, []string{group}},
+	} {
+		if c.deleted {
+			c.document = strings.ReplaceAll(c.document, "  name: a\n", "  name: a\n  deletionTimestamp: 2026-11-27T11:00:00Z\n")
+		}
+		got, want := routesOf(t, webService+c.document), Routes{Deleted: c.deleted, Finalizers: c.want}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }

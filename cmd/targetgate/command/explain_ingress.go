@@ -84,10 +84,30 @@ func groupLink(key client.ObjectKey, r preview.Routes) explain.Link {
 		return explain.Link{Name: "group", State: explain.OK, Seen: seen}
 	case len(r.Faults) > 0:
 		return explain.Link{Name: "group", State: explain.Broken, Seen: "belongs to none, because of a fault"}
+	case r.Deleted || len(r.Finalizers) > 0:
+		return leavingLink(key, r)
 	}
 	return explain.Link{
 		Name: "group", State: explain.Broken, Seen: "is not targetgate's: its class is another one, or does not exist",
 		Advice: "Set spec.ingressClassName to an IngressClass of controller ingress.k8s.aws/alb",
+	}
+}
+
+// leavingLink is about an Ingress that belongs to no group any more.
+func leavingLink(key client.ObjectKey, r preview.Routes) explain.Link {
+	seen, finalizers := "is being deleted", strings.Join(r.Finalizers, ", ")
+	if !r.Deleted {
+		seen = "is not targetgate's any more, by its class"
+	}
+	if finalizers == "" {
+		return explain.Link{
+			Name: "group", State: explain.Waiting, Seen: seen + "; targetgate has no finalizer on it: others' finalizers keep it",
+		}
+	}
+	return explain.Link{
+		Name: "group", State: explain.Waiting,
+		Seen:   fmt.Sprintf("%s; finalizer %s stays until nothing that was made for it serves any more", seen, finalizers),
+		Advice: fmt.Sprintf("See its events: kubectl -n %s describe ingress %s", key.Namespace, key.Name),
 	}
 }
 
