@@ -250,6 +250,32 @@ func TestOneGroupThatCannotBeReadStopsNoOther(t *testing.T) {
 	}
 }
 
+// What is not known is not said to stay.
+func TestGroupsThatCannotBePlannedAreCounted(t *testing.T) {
+	claimed := func(name, group string) string {
+		text := strings.ReplaceAll(ingressOf(name), "name: edge", "name: "+group)
+		return strings.ReplaceAll(text, "  name: "+name+"\n", "  name: "+name+"\n  finalizers: [group.ingress.k8s.aws/"+group+"]\n")
+	}
+	away := errors.New("AWS is away")
+	for _, c := range []struct {
+		name   string
+		errs   map[string]error
+		failed int
+		end    string
+	}{
+		{"none", nil, 0, "Nothing would change, in 2 groups.\n"},
+		{"one", map[string]error{"edge": away}, 1, "Nothing would change in 1 other group.\n1 group could not be planned.\n"},
+		{"all", map[string]error{"edge": away, "other": away}, 2, "  not known, as it failed: AWS is away\n2 groups could not be planned.\n"},
+	} {
+		p := newPreview(t, &account{errs: c.errs}, webService+claimed("a", "edge")+claimed("z", "other"))
+		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil })
+		report := must(t)(p.All(t.Context()))
+		if got := text(t, report); !strings.HasSuffix(got, c.end) || report.Failed != c.failed || report.Changes {
+			t.Errorf("%s: %d failed, changes %t, want %d and an end of %q:\n%s", c.name, report.Failed, report.Changes, c.failed, c.end, got)
+		}
+	}
+}
+
 func TestASnapshotHasTheWatchedNamespacesAlone(t *testing.T) {
 	p := newPreview(t, &account{}, webService+ingressOf("a"))
 	p.Snapshot.namespaces = []string{"elsewhere"}

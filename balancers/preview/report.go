@@ -16,8 +16,10 @@ import (
 // Report is what passes would do. In JSON it is an object with these fields, to which others may be added.
 type Report struct {
 	// Changes says whether anything would change, in AWS or in the cluster.
-	Changes bool    `json:"changes"`
-	Groups  []Group `json:"groups"`
+	Changes bool `json:"changes"`
+	// Failed is how many groups could not be planned: whether anything would change in them is not known.
+	Failed int     `json:"failed"`
+	Groups []Group `json:"groups"`
 	// Faults are those of Ingresses that belong to no group because of them.
 	Faults []Fault `json:"faults,omitempty"`
 	// Notes are what the report does not know.
@@ -67,6 +69,9 @@ func (r Report) IsFaulty() bool {
 func (r *Report) add(group Group) {
 	r.Groups = append(r.Groups, group)
 	r.Changes = r.Changes || group.changes()
+	if group.Error != "" {
+		r.Failed++
+	}
 }
 
 func (g *Group) changes() bool { return len(g.Steps)+len(g.Ingresses) > 0 }

@@ -27,12 +27,17 @@ func (r Report) Text(w io.Writer) error {
 	for _, note := range r.Notes {
 		p.line("Note: %s.", note)
 	}
-	switch {
+	switch others := len(r.Groups) - r.Failed; {
 	case r.Changes:
 		p.line("%s, and %s. Nothing is to be said of %s.", count(steps, "step"), count(writes, "write to Ingresses", "writes to Ingresses"),
 			count(quiet, "other group"))
-	default:
-		p.line("Nothing would change, in %s.", count(len(r.Groups), "group"))
+	case r.Failed == 0:
+		p.line("Nothing would change, in %s.", count(others, "group"))
+	case others > 0:
+		p.line("Nothing would change in %s.", count(others, "other group"))
+	}
+	if r.Failed > 0 {
+		p.line("%s could not be planned.", count(r.Failed, "group"))
 	}
 	_, err := io.WriteString(w, p.out.String())
 	return err
