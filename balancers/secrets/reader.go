@@ -16,7 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
 
-// Reader reads Secrets once, for those who only ask what would be done.
+// Reader reads Secrets once, for those who only ask what would be done, with their own rights.
 type Reader struct {
 	Client client.Reader
 	// Label is key=value of the Secrets that may be read, "" for all.
@@ -29,7 +29,9 @@ func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.Namesp
 	for _, key := range keys {
 		secret := &corev1.Secret{}
 		err := r.Client.Get(ctx, key, secret)
-		out[key] = read(r.Label, secret, err)
+		if out[key] = read(r.Label, secret, err); apierrors.IsForbidden(err) {
+			out[key] = input.Secret{Reason: "may not be read by you: whether targetgate may, and finds a login in it, is not known"}
+		}
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -85,6 +86,22 @@ func TestASecretIsWatchedAsLongAsItIsNeeded(t *testing.T) {
 	w.Of(t.Context(), one, nil)
 	if w.watched[key] == nil || len(w.watched[key].groups) != 1 {
 		t.Errorf("watched %v, want it for the second group", w.watched)
+	}
+}
+
+// forbidding is an API server that lets nobody read.
+type forbidding struct{ client.Reader }
+
+func (forbidding) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "idp", nil)
+}
+
+// Whoever asks may lack a right that targetgate has.
+func TestAReaderBlamesNoOneElseForItsOwnRights(t *testing.T) {
+	r := &Reader{Client: forbidding{}}
+	got := r.Of(t.Context(), membership.Group{}, []types.NamespacedName{key})[key]
+	if !strings.HasPrefix(got.Reason, "may not be read by you") || strings.Contains(got.Reason, "service account") {
+		t.Errorf("%q, want it said of whoever asks", got.Reason)
 	}
 }
 
