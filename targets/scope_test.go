@@ -36,16 +36,25 @@ func TestScopeIsWhatTheWebhookSelects(t *testing.T) {
 	byLabel := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: readiness.InjectLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{readiness.InjectEnabled},
 	}}}
+	const inject = "elbv2.k8s.aws/pod-readiness-gate-inject in (enabled)"
+	registered := map[string]string{"targetgate.dev/register": "enabled"}
+	beside := byLabel.DeepCopy() // as the chart has it with beside.enabled
+	beside.MatchExpressions = append(beside.MatchExpressions, metav1.LabelSelectorRequirement{
+		Key: "targetgate.dev/register", Operator: metav1.LabelSelectorOpIn, Values: []string{"enabled"},
+	})
 	tests := map[string]struct {
 		namespaces, pods *metav1.LabelSelector
 		labels           map[string]string // of the namespace; the pod's is app=web
 		namespace, pod   bool
-		byLabel          bool
+		unmet            []string
+		byLabel          bool // nothing is missing but the label by which namespaces ask for gates
 	}{
-		"the label":              {namespaces: byLabel, labels: map[string]string{readiness.InjectLabel: "enabled"}, namespace: true, pod: true, byLabel: true},
-		"not the label":          {namespaces: byLabel, pod: true, byLabel: true},
+		"the label":              {namespaces: byLabel, labels: map[string]string{readiness.InjectLabel: "enabled"}, namespace: true, pod: true},
+		"not the label":          {namespaces: byLabel, pod: true, unmet: []string{inject}, byLabel: true},
+		"beside, neither label":  {namespaces: beside, pod: true, unmet: []string{inject, "targetgate.dev/register in (enabled)"}},
+		"beside, registered":     {namespaces: beside, labels: registered, pod: true, unmet: []string{inject}, byLabel: true},
 		"another label":          {namespaces: with("team", "shop"), labels: map[string]string{"team": "shop"}, namespace: true, pod: true},
-		"not that label":         {namespaces: with("team", "shop"), labels: map[string]string{readiness.InjectLabel: "enabled"}, pod: true},
+		"not that label":         {namespaces: with("team", "shop"), labels: map[string]string{readiness.InjectLabel: "enabled"}, pod: true, unmet: []string{"team=shop"}},
 		"no selectors":           {namespace: true, pod: true},
 		"pods with the label":    {pods: with("app", "web"), namespace: true, pod: true},
 		"pods without the label": {pods: with("app", "db"), namespace: true},
@@ -62,8 +71,12 @@ func TestScopeIsWhatTheWebhookSelects(t *testing.T) {
 				if got := scope.CoversPod(newPod("web-0", "10.0.0.1")); got != tc.pod {
 					t.Errorf("covers the pod: %v, want %v", got, tc.pod)
 				}
-				if got := scope.IsByLabel(); got != tc.byLabel {
-					t.Errorf("by the label alone: %v, want %v", got, tc.byLabel)
+				if tc.namespace {
+					return
+				}
+				unmet, byLabel := scope.Unmet(namespace)
+				if diff := cmp.Diff(tc.unmet, unmet); diff != "" || byLabel != tc.byLabel {
+					t.Errorf("by the label alone: %v, want %v; unmet (-want +got):\n%s", byLabel, tc.byLabel, diff)
 				}
 			}, newWebhookConfiguration(tc.namespaces, tc.pods))
 		})

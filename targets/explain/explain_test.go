@@ -319,7 +319,18 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"5 namespace not selected": {
 			func(w *world) { w.pod.Spec.ReadinessGates = nil; w.hook = selecting("team", "shop", nil) },
-			[]string{"broken gate: the pod has no readiness gate", "the webhook's namespaceSelector leaves namespace shop out", "webhookNamespaceSelectors"},
+			[]string{"broken gate: the pod has no readiness gate", "the webhook's namespaceSelector leaves namespace shop out, whose labels do not meet: team=shop", "Give the namespace labels that meet it"},
+		},
+		"5 namespace registered beside, and not labelled": {
+			func(w *world) {
+				w.pod.Spec.ReadinessGates, w.hook = nil, byLabel()
+				w.namespace.Labels = map[string]string{"targetgate.dev/register": "enabled"}
+				selector := w.hook.Webhooks[0].NamespaceSelector
+				selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{
+					Key: "targetgate.dev/register", Operator: metav1.LabelSelectorOpIn, Values: []string{"enabled"},
+				})
+			},
+			[]string{"broken gate: the pod has no readiness gate", "namespace shop does not ask for gates", "kubectl label namespace shop elbv2.k8s.aws/pod-readiness-gate-inject=enabled"},
 		},
 		"5 webhook was away": {
 			func(w *world) { w.pod.Spec.ReadinessGates = nil },

@@ -6,6 +6,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -214,12 +215,9 @@ func (e endpointState) ungatedLink() Link {
 			e.gate(), e.pod.Namespace, e.scopeUnread())
 	case !e.scope.CoversPod(e.pod):
 		return link("gate", OK, "the pod has none, as the webhook's objectSelector leaves it out")
-	case !e.scope.CoversNamespace(e.namespace) && e.scope.IsByLabel():
-		return broken("namespace %s does not ask for gates", e.pod.Namespace).
-			advise("kubectl label namespace %s %s=%s, and %s", e.pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled, restart)
 	case !e.scope.CoversNamespace(e.namespace):
-		return broken("the webhook's namespaceSelector leaves namespace %s out", e.pod.Namespace).
-			advise("Give the namespace the labels that webhookNamespaceSelectors of targetgate's chart asks for, and %s", restart)
+		seen, advice := e.uncovered()
+		return broken("%s", seen).advise("%s, and %s", advice, restart)
 	case e.pod.CreationTimestamp.Time.Before(e.binding.CreationTimestamp.Time):
 		return broken("it was created before the TargetGroupBinding").advise("To give it one, %s", restart)
 	case e.pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
@@ -228,6 +226,17 @@ func (e endpointState) ungatedLink() Link {
 		return broken("at its creation targetgate's webhook was away or not asked, or the namespace had no label yet").
 			advise("See that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s", restart)
 	}
+}
+
+// uncovered says what the namespace lacks to get gates, and what to do.
+func (e endpointState) uncovered() (seen, advice string) {
+	unmet, byLabel := e.scope.Unmet(e.namespace)
+	if byLabel {
+		return fmt.Sprintf("namespace %s does not ask for gates", e.pod.Namespace),
+			fmt.Sprintf("kubectl label namespace %s %s=%s", e.pod.Namespace, readiness.InjectLabel, readiness.InjectEnabled)
+	}
+	return fmt.Sprintf("the webhook's namespaceSelector leaves namespace %s out, whose labels do not meet: %s",
+		e.pod.Namespace, strings.Join(unmet, ", ")), "Give the namespace labels that meet it"
 }
 
 // isScopeUnknown reports whether the namespace may ask for gates, for all that could be read.

@@ -56,9 +56,7 @@ func scopeOf(hook *admissionregistrationv1.MutatingWebhook) (Scope, error) {
 	return Scope{namespaces, pods}, nil
 }
 
-// IsByLabel reports whether the namespace's label alone decides.
-func (s Scope) IsByLabel() bool { return s.namespaces == nil || s.namespaces.String() == byLabel }
-
+// byLabel is the label by which namespaces ask for gates, in the words of a selector.
 const byLabel = readiness.InjectLabel + " in (" + readiness.InjectEnabled + ")"
 
 // CoversNamespace reports whether pods of the namespace may get gates.
@@ -67,6 +65,21 @@ func (s Scope) CoversNamespace(namespace *corev1.Namespace) bool {
 		return namespace.Labels[readiness.InjectLabel] == readiness.InjectEnabled
 	}
 	return s.namespaces.Matches(labels.Set(namespace.Labels))
+}
+
+// Unmet are the requirements of the selector that a namespace which it does not cover does not meet. ByLabelAlone says that nothing
+// is missing but the label by which namespaces ask for gates.
+func (s Scope) Unmet(namespace *corev1.Namespace) (unmet []string, byLabelAlone bool) {
+	if s.namespaces == nil {
+		return []string{byLabel}, true
+	}
+	requirements, _ := s.namespaces.Requirements()
+	for _, requirement := range requirements {
+		if !requirement.Matches(labels.Set(namespace.Labels)) {
+			unmet = append(unmet, requirement.String())
+		}
+	}
+	return unmet, len(unmet) == 1 && unmet[0] == byLabel
 }
 
 // CoversPod reports whether the pod gets gates, in such a namespace, by the labels that it has now.
