@@ -5,6 +5,7 @@ package explain
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/targets/ownership"
@@ -48,8 +49,18 @@ func (r registrar) link() (l *Link, theirs bool) {
 			ownership.RegisterLabel, ownership.Enabled)
 		return &unlabelled, true
 	default:
+		return r.unsureLink()
+	}
+}
+
+// unsureLink is about a binding of the incumbent's where nobody may see whether targetgate works beside it.
+func (r registrar) unsureLink() (l *Link, theirs bool) {
+	if !r.hasBegun() || !apierrors.IsForbidden(r.beside.err) {
 		return nil, false
 	}
+	unsure := link("registrar", Unknown, "aws-load-balancer-controller has its finalizer on the binding, and targetgate has written nothing "+
+		"to it; whether targetgate works beside it is not known: %s", r.beside.unread())
+	return &unsure, true
 }
 
 // untakenLink is about a binding in a namespace with the label that targetgate does not have.

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -101,6 +104,48 @@ func TestExplainSaysWhoRegisters(t *testing.T) {
 			}
 			if got != tc.want || cause != tc.cause || len(chain.Endpoints) != tc.endpoints {
 				t.Errorf("registrar %q, cause %q, %d endpoints, want %q, %q, %d", got, cause, len(chain.Endpoints), tc.want, tc.cause, tc.endpoints)
+			}
+		})
+	}
+}
+
+// Who may not read leases does not learn whether targetgate works beside the incumbent. A binding of that one is not called broken for it.
+func TestExplainWithoutLeases(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change      func(*world)
+		want, cause string
+	}{
+		"the incumbent's": {
+			func(w *world) { w.protect("a/b", "") }, "unknown: aws-load-balancer-controller has its finalizer on the binding, and targetgate has " +
+				"written nothing to it; whether targetgate works beside it is not known: you may not read lease targetgate-system/beside", "",
+		},
+		"the incumbent's, with a pass that failed": {
+			func(w *world) { w.protect("", unix(time.Hour)) }, "unknown: aws-load-balancer-controller has its finalizer on the binding, and " +
+				"targetgate has written nothing to it; whether targetgate works beside it is not known: you may not read lease " +
+				"targetgate-system/beside", "incumbent",
+		},
+		"targetgate's alone": {func(*world) {}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			tc.change(w)
+			w.namespace.Labels = map[string]string{readiness.InjectLabel: readiness.InjectEnabled}
+			e, _ := w.forbidding(t, &coordinationv1.Lease{})
+			report, err := e.Binding(t.Context(), client.ObjectKeyFromObject(w.binding))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, cause := "", ""
+			for _, l := range report.Chains[0].Links {
+				if l.Name == "registrar" {
+					got = string(l.State) + ": " + l.Seen
+				}
+			}
+			if report.Chains[0].Cause != nil {
+				cause = report.Chains[0].Cause.Name
+			}
+			if got != tc.want || cause != tc.cause {
+				t.Errorf("registrar %q, cause %q; want %q, %q", got, cause, tc.want, tc.cause)
 			}
 		})
 	}
