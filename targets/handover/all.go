@@ -28,9 +28,10 @@ const (
 )
 
 // All gives back all bindings of the cluster, and prints what it did to out. First it takes the label from the namespaces. While a
-// targetgate has the lease, that one gives back, as it knows of its calls to AWS: All does so when nobody has the lease, or when no binding
-// was given back for two minutes. It leaves a namespace whose label somebody puts back, as a targetgate would take the bindings there
-// again. It tries until nothing is left, or ctx ends; its error names what is left then, and what to do.
+// targetgate has the lease, or may have another, as there is no such lease, that one gives back, as it knows of its calls to AWS: All does
+// so when nobody has the lease, or when no binding was given back for two minutes. It leaves a namespace whose label somebody puts back, as
+// a targetgate would take the bindings there again. It tries until nothing is left, or ctx ends; its error names what is left then, and
+// what to do.
 func All(ctx context.Context, c client.Client, lease client.ObjectKey, out io.Writer) error {
 	h := &handover{client: c, out: out, leader: leader{client: c, lease: lease}, unlabelled: map[string]bool{}, progressAt: time.Now()}
 	for {
@@ -109,9 +110,9 @@ func (h *handover) giveBack(ctx context.Context, binding *v1beta1.TargetGroupBin
 	case works && time.Since(h.progressAt) < patience:
 		if !h.waits {
 			h.waits = true
-			fmt.Fprintf(h.out, "%s has the lease %s: waiting for it to give bindings back\n", h.leader.holder, h.leader.lease)
+			fmt.Fprintf(h.out, "%s: waiting for it to give bindings back\n", h.leader.awaited())
 		}
-		return fmt.Errorf("%s has the lease %s, and has not given it back yet", h.leader.holder, h.leader.lease)
+		return fmt.Errorf("%s, and has not given it back yet", h.leader.awaited())
 	}
 	given, err := GiveBack(ctx, h.client, binding)
 	if given {

@@ -40,6 +40,13 @@ func held() *coordinationv1.Lease {
 	}
 }
 
+// free is a lease as its last holder has left it.
+func free() *coordinationv1.Lease {
+	out := held()
+	out.Spec.HolderIdentity = ptr.To("")
+	return out
+}
+
 // works renews the lease and gives back at each look that the command takes at the lease.
 func (g targetgate) works(began time.Time) interceptor.Funcs {
 	return interceptor.Funcs{
@@ -74,7 +81,7 @@ func (g targetgate) works(began time.Time) interceptor.Funcs {
 func TestAllLeavesBindingsToATargetgateThatWorks(t *testing.T) {
 	const hour = time.Hour
 	tests := map[string]struct {
-		targetgate *targetgate // nil where none ever had the lease
+		targetgate *targetgate // nil where none has the lease any more
 		mine       bool        // the command has to give back
 		least      time.Duration
 		most       time.Duration
@@ -90,10 +97,11 @@ func TestAllLeavesBindingsToATargetgateThatWorks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				objects := []client.Object{labelled("shop"), newBinding("ours", v1beta1.BesideFinalizer)}
-				funcs, began := interceptor.Funcs{}, time.Now()
+				funcs, began, last := interceptor.Funcs{}, time.Now(), free()
 				if tc.targetgate != nil {
-					objects, funcs = append(objects, held()), tc.targetgate.works(began)
+					last, funcs = held(), tc.targetgate.works(began)
 				}
+				objects = append(objects, last)
 				c := newCluster(t, funcs, objects...)
 				var out bytes.Buffer
 				if err := All(t.Context(), c, lease, &out); err != nil {
@@ -111,6 +119,60 @@ func TestAllLeavesBindingsToATargetgateThatWorks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where there is no such lease, targetgate may run in another namespace: it is left the time to give back, and is told of.
+func TestAllWaitsForATargetgateWithAnotherLease(t *testing.T) {
+	for name, tc := range map[string]struct {
+		gives       bool
+		least, most time.Duration
+	}{
+		"it gives back": {gives: true, least: 30 * time.Second, most: 34 * time.Second},
+		"there is none": {least: patience, most: patience + 4*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				c := newCluster(t, interceptor.Funcs{
+					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+						var there v1beta1.TargetGroupBinding
+						if _, isLease := o.(*coordinationv1.Lease); isLease && tc.gives && time.Since(began) >= tc.least {
+							if err := c.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "ours"}, &there); err != nil {
+								return err
+							}
+							if _, err := GiveBack(ctx, c, &there); err != nil {
+								return err
+							}
+						}
+						return c.Get(ctx, key, o, opts...)
+					},
+				}, newBinding("ours", v1beta1.BesideFinalizer))
+				var out bytes.Buffer
+				if err := All(t.Context(), c, lease, &out); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took < tc.least || took > tc.most {
+					t.Errorf("it takes %s, want %s to %s", took, tc.least, tc.most)
+				}
+				const says = "there is no lease targetgate-system/targetgate-leader, and targetgate may run with another one (--leader-election-namespace): waiting"
+				if strings.Count(out.String(), says) != 1 || strings.Contains(out.String(), "gave back shop/ours\n") == tc.gives {
+					t.Errorf("want it told once, and given back by the command: %t:\n%s", !tc.gives, out.String())
+				}
+			})
+		})
+	}
+}
+
+// An installation that never led has nothing to give back, and waits for nobody.
+func TestAllHasNothingToDoWhereNobodyEverLed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := newCluster(t, interceptor.Funcs{}, newBinding("theirs", v1beta1.Finalizer))
+		var out bytes.Buffer
+		if err := All(t.Context(), c, lease, &out); err != nil || time.Since(began) > pause || out.Len() > 0 {
+			t.Errorf("after %s: error %v, output %q", time.Since(began), err, out.String())
+		}
+	})
 }
 
 // What it gives back shows that it works.
@@ -150,9 +212,11 @@ func TestAllTellsOfALabelThatComesBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				funcs, objects := interceptor.Funcs{}, []client.Object{labelled("shop"), newBinding("ours", v1beta1.BesideFinalizer)}
+				last := free()
 				if tc.targetgate {
-					funcs, objects = targetgate{stopsAfter: time.Hour}.works(began), append(objects, held())
+					funcs, last = targetgate{stopsAfter: time.Hour}.works(began), held()
 				}
+				objects = append(objects, last)
 				list := 0
 				funcs.List = func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) error {
 					if _, namespaces := o.(*corev1.NamespaceList); namespaces {

@@ -53,7 +53,7 @@ func labelled(name string) *corev1.Namespace {
 
 func TestAllGivesBackWhatIsOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, interceptor.Funcs{}, labelled("shop"),
+		c := newCluster(t, interceptor.Funcs{}, labelled("shop"), free(),
 			newBinding("ours", v1beta1.BesideFinalizer), newBinding("theirs", v1beta1.Finalizer))
 		var out bytes.Buffer
 		if err := All(t.Context(), c, lease, &out); err != nil {
@@ -106,7 +106,7 @@ func TestAllTriesAgainAndNamesWhatIsLeft(t *testing.T) {
 						}
 						return c.SubResource(sub).Patch(ctx, o, p, opts...)
 					},
-				}, newBinding("ours", v1beta1.BesideFinalizer))
+				}, newBinding("ours", v1beta1.BesideFinalizer), free())
 				if tc.deleting {
 					if err := c.Delete(t.Context(), newBinding("ours", "")); err != nil {
 						t.Fatal(err)

@@ -25,8 +25,8 @@ const giveBack = "give-back"
 
 const giveBackUsage = `Gives all TargetGroupBindings that targetgate has with --beside back to aws-load-balancer-controller, as
 before an uninstall. Removes the label targetgate.dev/register from all namespaces first. While a targetgate has the lease,
-waits for that one to give back, as long as it gives back a binding every two minutes. Touches no target, and asks only the API
-server.
+waits for that one to give back, as long as it gives back a binding every two minutes. Does the same where there is no such
+lease, as targetgate may run in another namespace. Touches no target, and asks only the API server.
 
   targetgate give-back [flags]
 
