@@ -61,11 +61,8 @@ func (o *explainOptions) explain(ctx context.Context, version string, out, errOu
 		explainer.AWS = o.awsClients(ctx, version)
 	}
 	report, err := o.ask(ctx, reader, explain.New(explainer), namespace)
-	if apimeta.IsNoMatchError(err) {
-		err = fmt.Errorf("the API server does not know TargetGroupBinding (is the CRD installed?): %w", err)
-	}
 	if err != nil {
-		return 1, err
+		return 1, withCRD(err)
 	}
 	if len(report.Chains) == 0 {
 		fmt.Fprintf(errOut, "No TargetGroupBinding in namespace %s.\n", namespace)
@@ -77,6 +74,19 @@ func (o *explainOptions) explain(ctx context.Context, version string, out, errOu
 		return 1, nil
 	}
 	return 0, nil
+}
+
+// withCRD names the kind that the API server does not know, or the group where it knows none of it.
+func withCRD(err error) error {
+	var kind *apimeta.NoKindMatchError
+	var group *apimeta.NoResourceMatchError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("the API server does not know %s (is its CRD installed?): %w", kind.GroupKind.Kind, err)
+	case errors.As(err, &group):
+		return fmt.Errorf("the API server does not know %s (are the CRDs installed?): %w", group.PartialResource.Group, err)
+	}
+	return err
 }
 
 func (o *explainOptions) ask(ctx context.Context, c client.Client, explainer *explain.Explainer, namespace string) (explain.Report, error) {

@@ -4,12 +4,17 @@
 package command
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 func TestProgramKnowsWhenItIsAskedToExplain(t *testing.T) {
@@ -55,6 +60,23 @@ func TestExplainTakesSubject(t *testing.T) {
 				t.Errorf("kind, name, namespace (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestExplainNamesTheCRDThatIsMissing(t *testing.T) {
+	const group = "elbv2.k8s.aws"
+	unknown := &apimeta.NoKindMatchError{GroupKind: schema.GroupKind{Group: group, Kind: "IngressClassParams"}, SearchedVersions: []string{"v1beta1"}}
+	none := &apiutil.ErrResourceDiscoveryFailed{schema.GroupVersion{Group: group, Version: "v1beta1"}: &apimeta.NoResourceMatchError{
+		PartialResource: schema.GroupVersionResource{Group: group, Version: "v1beta1"},
+	}}
+	for want, err := range map[string]error{
+		"the API server does not know IngressClassParams (is its CRD installed?): ": fmt.Errorf("listing: %w", unknown),
+		"the API server does not know elbv2.k8s.aws (are the CRDs installed?): ":    fmt.Errorf("listing: %w", none),
+		"no route": errors.New("no route"),
+	} {
+		if got := withCRD(err); !strings.HasPrefix(got.Error(), want) || !errors.Is(got, err) {
+			t.Errorf("error %v, want %q", got, want)
+		}
 	}
 }
 
