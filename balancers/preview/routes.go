@@ -47,17 +47,21 @@ type Route struct {
 	Ports []int32
 }
 
+// Flags are those of the controller that routes depend on.
+type Flags struct{ IngressClass, DefaultTargetType string }
+
 // RoutesOf finds the routes of an Ingress with the code that makes rules of it. It asks nothing of AWS: settings that have to be looked
-// up there are not checked. Class is --ingress-class.
-func RoutesOf(ctx context.Context, c client.Client, class string, key client.ObjectKey) (Routes, error) {
+// up there are not checked.
+func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.ObjectKey) (Routes, error) {
 	object := &networkingv1.Ingress{}
 	if err := c.Get(ctx, key, object); err != nil {
 		return Routes{}, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
 	}
 	snapshot, options := NewSnapshot(c, nil), input.DefaultOptions("any", "any")
-	options.DefaultTargetType = "ip" // which wants no node port, where nothing says which
+	options.DefaultTargetType = flags.DefaultTargetType
 	reconciler := &balancers.Reconciler{
-		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{}, Class: class, Options: options,
+		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{},
+		Class: flags.IngressClass, Options: options,
 		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil }),
 	}
 	out := Routes{Deleted: object.DeletionTimestamp != nil}

@@ -26,7 +26,8 @@ func bindingOf(name, service string, port int32) *v1beta1.TargetGroupBinding {
 func routesOf(t *testing.T, documents string, bindings ...client.Object) Routes {
 	t.Helper()
 	p := newPreview(t, &account{}, documents, bindings...)
-	out, err := RoutesOf(t.Context(), p.Snapshot.Client, "alb", client.ObjectKey{Namespace: "shop", Name: "a"})
+	flags := Flags{IngressClass: "alb", DefaultTargetType: "instance"}
+	out, err := RoutesOf(t.Context(), p.Snapshot.Client, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,8 @@ func TestRoutesThatLeadNowhere(t *testing.T) {
 		{"an earlier rule takes all", webService + ingressOf("0") + shadowed, "no request reaches this rule, as spec.rules[0].http.paths[0] of Ingress " +
 			"shop/0 stands before it", []string{"web:80"}},
 		{"held", webService + ingressOf("a", "scheme: public"), "want internal or internet-facing", nil},
+		{"no node port, for targets by the flag's default", webService + strings.ReplaceAll(ingressOf("a"), "    alb.ingress.kubernetes.io/target-type: ip\n", ""),
+			"the port has no node port: want a Service of type NodePort", nil},
 	} {
 		got := routesOf(t, c.documents)
 		if diff := cmp.Diff(c.lost, got.Lost); diff != "" {

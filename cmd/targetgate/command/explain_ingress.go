@@ -19,7 +19,7 @@ import (
 func (o *explainOptions) explainIngress(ctx context.Context, c client.Client, explainer *explain.Explainer, key client.ObjectKey) (
 	explain.Report, error,
 ) {
-	routes, err := preview.RoutesOf(ctx, c, o.IngressClass, key)
+	routes, err := preview.RoutesOf(ctx, c, o.Ingress, key)
 	if err != nil {
 		return explain.Report{}, err
 	}

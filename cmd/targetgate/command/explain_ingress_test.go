@@ -98,7 +98,7 @@ func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object, service, binding).Build()
-	o := &explainOptions{IngressClass: "alb"}
+	o := &explainOptions{Ingress: preview.Flags{IngressClass: "alb", DefaultTargetType: "ip"}}
 	report, err := o.explainIngress(t.Context(), c, explain.New(explain.Explainer{Reader: c, Clock: clock.RealClock{}}), client.ObjectKeyFromObject(object))
 	if err != nil {
 		t.Fatal(err)

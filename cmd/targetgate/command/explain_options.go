@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/preview"
 	"github.com/targetgate/targetgate/targets/ownership"
 )
 
@@ -44,7 +46,7 @@ type explainOptions struct {
 	Region    string
 	Endpoints map[string]string
 
-	IngressClass string
+	Ingress preview.Flags
 
 	LeaseName, LeaseNamespace string
 	WebhookConfiguration      string
@@ -102,7 +104,9 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
 	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
-	flags.StringVar(&o.IngressClass, "ingress-class", "alb", "For ingress: the flag of targetgate with that name.")
+	flags.StringVar(&o.Ingress.IngressClass, "ingress-class", "alb", "For ingress: the flag of targetgate with that name.")
+	flags.StringVar(&o.Ingress.DefaultTargetType, "default-target-type", input.DefaultOptions("", "").DefaultTargetType,
+		"For ingress: the flag of targetgate with that name, instance or ip.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", "",
 		"Name of targetgate's lease. Default: "+DefaultLease+"; for bindings registered with --beside "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")
@@ -138,6 +142,8 @@ func (o *explainOptions) validate() error {
 		return fmt.Errorf("--output=%s: want text or json", o.Output)
 	case !slices.Contains([]string{"auto", "always", "never"}, o.Color):
 		return fmt.Errorf("--color=%s: want auto, always or never", o.Color)
+	case !slices.Contains([]string{"instance", "ip"}, o.Ingress.DefaultTargetType):
+		return fmt.Errorf("--default-target-type=%s: want instance or ip", o.Ingress.DefaultTargetType)
 	}
 	faults, _ := ValidateEndpoints(o.Endpoints)
 	if len(faults) > 0 {

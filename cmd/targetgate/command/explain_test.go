@@ -98,6 +98,7 @@ func TestExplainEndsWithCode(t *testing.T) {
 		"two names":       {[]string{"explain", "pod", "a", "b"}, 2, "want a kind and a name"},
 		"unknown output":  {[]string{"explain", "-o", "yaml"}, 2, "--output=yaml: want text or json"},
 		"unknown color":   {[]string{"explain", "--color=red"}, 2, "--color=red: want auto, always or never"},
+		"unknown type":    {[]string{"explain", "--default-target-type=pod"}, 2, "--default-target-type=pod: want instance or ip"},
 		"wrong endpoint":  {[]string{"explain", "--aws-api-endpoints=STS=host"}, 2, "--aws-api-endpoints: STS=host: want a URL"},
 		"unknown context": {[]string{"explain", "--kubeconfig", kubeconfig, "--context", "none"}, 1, `loading kubeconfig: context "none" does not exist`},
 	} {
