@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -39,6 +41,10 @@ type Routes struct {
 	// Deleted says that the Ingress is being deleted. Finalizers are those of groups that it has while it belongs to none any more.
 	Deleted    bool
 	Finalizers []string
+	// Unread is what may not be read, in the words of RBAC. Unsure says that without it nobody knows whether the Ingress is ours. Fewer says
+	// that members of other namespaces may be missing.
+	Unread        []string
+	Unsure, Fewer bool
 }
 
 // Route is one rule. Ports are those of the listeners that have it.
@@ -58,6 +64,7 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 		return Routes{}, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
 	}
 	snapshot, options := NewSnapshot(c, nil), input.DefaultOptions("any", "any")
+	snapshot.home = key.Namespace
 	options.DefaultTargetType = flags.DefaultTargetType
 	reconciler := &balancers.Reconciler{
 		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{},
@@ -68,10 +75,17 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 	if entries := object.Status.LoadBalancer.Ingress; len(entries) > 0 {
 		out.Hostname = entries[0].Hostname
 	}
-	if err := snapshot.withoutAWS(ctx); err != nil {
+	if err := snapshot.withoutAWS(ctx, flags.IngressClass); err != nil {
 		return out, err
 	}
-	return out, out.find(ctx, reconciler, object)
+	if err := snapshot.Get(ctx, key, object); err != nil {
+		return out, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
+	}
+	out.Unsure = snapshot.isUnsure()
+	err := out.find(ctx, reconciler, object)
+	out.Unread, out.Unsure = snapshot.unread, out.Unsure && out.Group == "" && len(out.Finalizers) == 0
+	out.Fewer = slices.Contains(snapshot.unread, otherIngresses) && out.Group != "" && !strings.Contains(out.Group, "/")
+	return out, err
 }
 
 // find fills in what the Ingress's group says of it.
@@ -95,6 +109,9 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 	}
 	for _, group := range membership.GroupsHeld(client.ObjectKeyFromObject(object), object.Finalizers) {
 		r.Finalizers = append(r.Finalizers, group.Finalizer())
+	}
+	if r.Unsure {
+		return nil
 	}
 	strays, err := reconciler.Strays(ctx)
 	r.Faults = slices.DeleteFunc(strays, func(f annotation.Fault) bool { return !isIts(f) })
@@ -157,17 +174,22 @@ func isOf(wanted stack.Stack, binding stack.Binding, member string) bool {
 	})
 }
 
-// withoutAWS takes from Ingresses and params what has to be looked up in AWS, and says nothing of where requests go.
-func (s *Snapshot) withoutAWS(ctx context.Context) error {
+// withoutAWS takes from Ingresses and params what has to be looked up in AWS, and says nothing of where requests go. Where what says whose
+// Ingresses are may not be read, those are ours that have a finalizer of ours.
+func (s *Snapshot) withoutAWS(ctx context.Context, class string) error {
 	var ingresses networkingv1.IngressList
+	var classes networkingv1.IngressClassList
 	var params ingressapi.IngressClassParamsList
-	for _, list := range []client.ObjectList{&ingresses, &params} {
+	for _, list := range []client.ObjectList{&ingresses, &classes, &params} {
 		if err := s.List(ctx, list); err != nil {
 			return fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
 	for i := range ingresses.Items {
 		object := ingresses.Items[i].DeepCopy()
+		if s.isUnsure() {
+			object, _ = membership.AsHeld(object, class)
+		}
 		delete(object.Annotations, annotation.Subnets.FullName())
 		delete(object.Annotations, annotation.SecurityGroups.FullName())
 		delete(object.Annotations, annotation.IssueCertificate.FullName()) // any certificate will do
@@ -176,10 +198,32 @@ func (s *Snapshot) withoutAWS(ctx context.Context) error {
 	for i := range params.Items {
 		object := params.Items[i].DeepCopy()
 		object.Spec.Subnets = nil
+		if err := s.unselect(ctx, object); err != nil {
+			return err
+		}
 		s.proposed = append(s.proposed, object)
 	}
 	clear(s.read)
 	return nil
+}
+
+// unselect has params be for all namespaces when their labels may not be read.
+func (s *Snapshot) unselect(ctx context.Context, params *ingressapi.IngressClassParams) error {
+	if params.Spec.NamespaceSelector == nil {
+		return nil
+	}
+	if err := s.List(ctx, &corev1.NamespaceList{}); err != nil {
+		return fmt.Errorf("listing namespaces: %w", err)
+	}
+	if slices.Contains(s.unread, namespaces) {
+		params.Spec.NamespaceSelector = nil
+	}
+	return nil
+}
+
+// isUnsure reports whether what says whose Ingresses are may not be read.
+func (s *Snapshot) isUnsure() bool {
+	return slices.Contains(s.unread, ingressClasses) || slices.Contains(s.unread, ingressClassParams)
 }
 
 // nowhere is an AWS with nothing in it, which has what is needed.

@@ -4,11 +4,18 @@
 package preview
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -101,6 +108,57 @@ func TestRoutesOfAnIngressThatLeaves(t *testing.T) {
 		got, want := routesOf(t, webService+c.document), Routes{Deleted: c.deleted, Finalizers: c.want}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// ofShop is the client of somebody who may read namespace shop, and of what is in no namespace IngressClasses at most.
+type ofShop struct {
+	client.Client
+	classes bool
+}
+
+func (c ofShop) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	_, classes := list.(*networkingv1.IngressClassList)
+	if o := (&client.ListOptions{}).ApplyOptions(opts); o.Namespace != "shop" && (!classes || !c.classes) {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: fmt.Sprintf("%T", list)}, "", errors.New("at the cluster scope"))
+	}
+	return c.Client.List(ctx, list, opts...)
+}
+
+// Whoever may read one namespace alone learns of the routes there, as far as they are known to be ours, and what was not read.
+func TestRoutesOfAnIngressInTheOnlyNamespaceThatMayBeRead(t *testing.T) {
+	classes := "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: alb}\nspec: {controller: ingress.k8s.aws/alb, " +
+		"parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: edge}}\n---\n" +
+		"apiVersion: elbv2.k8s.aws/v1beta1\nkind: IngressClassParams\nmetadata: {name: edge}\nspec: {group: {name: edge}}\n---\n"
+	byClass := strings.NewReplacer("    kubernetes.io/ingress.class: alb\n", "", "    alb.ingress.kubernetes.io/group.name: edge\n", "",
+		"spec:\n", "spec:\n  ingressClassName: alb\n").Replace(ingressOf("a"))
+	held := strings.ReplaceAll(byClass, "  name: a\n", "  name: a\n  finalizers: [group.ingress.k8s.aws/edge]\n")
+	elsewhere := strings.ReplaceAll(ingressOf("0"), "  name: 0\n", "  name: \"0\"\n  namespace: other\n")
+	all := []string{otherIngresses, ingressClasses, ingressClassParams}
+	one := Routes{
+		Group: "edge", Members: []string{"shop/a"}, Bindings: []string{"k8s-web"}, Fewer: true,
+		Unread: append(slices.Clone(all), "targetgroupbindings of other namespaces"),
+		Routes: []Route{{Text: "host a.example.com, path /* to target group shop/a-web:80", Ports: []int32{80}}},
+	}
+	for name, tc := range map[string]struct {
+		document string
+		classes  bool
+		want     Routes
+	}{
+		"by its annotation":                      {ingressOf("a"), false, one},
+		"by its finalizer, in a group of params": {held, false, one},
+		"by nothing that may be read":            {byClass, false, Routes{Unread: all, Unsure: true}},
+		"by its class, whose params are not":     {byClass, true, Routes{Unread: []string{otherIngresses, ingressClassParams}, Unsure: true}},
+	} {
+		p := newPreview(t, &account{}, classes+webService+elsewhere+tc.document, bindingOf("k8s-web", "web", 80))
+		flags := Flags{IngressClass: "alb", DefaultTargetType: "instance"}
+		got, err := RoutesOf(t.Context(), ofShop{p.Snapshot.Client, tc.classes}, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

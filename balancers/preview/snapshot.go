@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -18,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers"
+	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // Snapshot is a client that reads all objects of a kind once, however often they are listed, and writes nothing. It is for one goroutine.
@@ -26,6 +29,9 @@ type Snapshot struct {
 	namespaces    []string
 	proposed      []client.Object
 	read          map[reflect.Type][]client.Object
+	// home is where those are read who may not read the whole cluster; "" is an error then. Unread are the kinds of which not all is read.
+	home   string
+	unread []string
 }
 
 // NewSnapshot is one of the cluster; of these namespaces, or of all when none is given.
@@ -99,12 +105,16 @@ func (s *Snapshot) all(ctx context.Context, list client.ObjectList) ([]client.Ob
 		return objects, nil
 	}
 	into := list.DeepCopyObject().(client.ObjectList)
-	if err := s.Client.List(ctx, into); err != nil {
+	err := s.Client.List(ctx, into)
+	if s.home != "" && apierrors.IsForbidden(err) {
+		err = s.readLess(ctx, into)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var objects []client.Object
 	item := itemOf(into)
-	err := apimeta.EachListItem(into, func(o runtime.Object) error {
+	err = apimeta.EachListItem(into, func(o runtime.Object) error {
 		object := o.(client.Object)
 		if s.watches(object) && !slices.ContainsFunc(s.proposed, func(p client.Object) bool { return isSame(p, object) }) {
 			objects = append(objects, object)
@@ -119,6 +129,38 @@ func (s *Snapshot) all(ctx context.Context, list client.ObjectList) ([]client.Ob
 	s.read[kind] = objects
 	return objects, err
 }
+
+// readLess reads objects of a kind in one namespace, and none of a kind that is in no namespace.
+func (s *Snapshot) readLess(ctx context.Context, into client.ObjectList) error {
+	kind, namespaced := "", false
+	switch into.(type) {
+	case *networkingv1.IngressClassList:
+		kind = ingressClasses
+	case *ingressapi.IngressClassParamsList:
+		kind = ingressClassParams
+	case *corev1.NamespaceList:
+		kind = namespaces
+	case *networkingv1.IngressList:
+		kind, namespaced = otherIngresses, true
+	case *v1beta1.TargetGroupBindingList:
+		kind, namespaced = "targetgroupbindings of other namespaces", true
+	}
+	if !slices.Contains(s.unread, kind) {
+		s.unread = append(s.unread, kind)
+	}
+	if !namespaced {
+		return nil
+	}
+	return s.Client.List(ctx, into, client.InNamespace(s.home))
+}
+
+// What may not be read, in the words of RBAC.
+const (
+	ingressClasses     = "ingressclasses"
+	ingressClassParams = "ingressclassparams"
+	namespaces         = "namespaces"
+	otherIngresses     = "ingresses of other namespaces"
+)
 
 func (s *Snapshot) watches(o client.Object) bool {
 	return len(s.namespaces) == 0 || o.GetNamespace() == "" || slices.Contains(s.namespaces, o.GetNamespace())

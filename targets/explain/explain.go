@@ -121,9 +121,14 @@ func (e *Explainer) report(ctx context.Context, bindings []v1beta1.TargetGroupBi
 		out.Chains = append(out.Chains, s.chain(pod))
 	}
 	for _, kind := range e.surveyor.Unread() {
-		out.Notes = append(out.Notes, "you may not read "+kind+": what they could change is not checked")
+		out.Notes = append(out.Notes, UnreadNote(kind))
 	}
 	return out, nil
+}
+
+// UnreadNote is the note about what may not be read, in the words of RBAC.
+func UnreadNote(kind string) string {
+	return "you may not read " + kind + ": what they could change is not checked"
 }
 
 // lostGates are chains for gates whose bindings are not there.

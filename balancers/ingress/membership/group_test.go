@@ -78,3 +78,35 @@ spec: {ingressClassName: team}`)
 		}
 	}
 }
+
+// Whoever may not read classes goes by finalizers.
+func TestAnIngressIsInTheGroupWhoseFinalizerItHas(t *testing.T) {
+	const implicit, edge = "ingress.k8s.aws/resources", "group.ingress.k8s.aws/edge"
+	for name, tc := range map[string]struct {
+		finalizers []string
+		group      string // that it names
+		want       Group
+		not        bool
+	}{
+		"none":                       {not: true},
+		"another's finalizer":        {finalizers: []string{"example.com/backup"}, not: true},
+		"its own":                    {finalizers: []string{implicit}, want: Group{Namespace: "shop", Name: "web"}},
+		"of params":                  {finalizers: []string{edge}, want: Group{Name: "edge"}},
+		"of params, and not its own": {finalizers: []string{edge}, group: "mine", want: Group{Name: "edge"}},
+		"it has left a group":        {finalizers: []string{edge, implicit}, group: "edge", want: Group{Name: "edge"}},
+		"it has named another group": {finalizers: []string{implicit}, group: "edge", want: Group{Namespace: "shop", Name: "web"}},
+	} {
+		ingress := &networkingv1.Ingress{}
+		ingress.Namespace, ingress.Name, ingress.Finalizers = "shop", "web", tc.finalizers
+		if tc.group != "" {
+			ingress.Annotations = map[string]string{"alb.ingress.kubernetes.io/group.name": tc.group}
+		}
+		for _, class := range []string{"alb", "internal", ""} {
+			got, is := AsHeld(ingress, class)
+			c := Classify(Objects{Ingresses: []*networkingv1.Ingress{got}, Class: class})[0]
+			if is == tc.not || !tc.not && (!c.Ours || c.Group != tc.want) {
+				t.Errorf("%s, class %q: held %t, ours %t, group %v; want %v", name, class, is, c.Ours, c.Group, tc.want)
+			}
+		}
+	}
+}

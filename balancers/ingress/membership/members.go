@@ -84,6 +84,28 @@ func groupsHeld(ingress *networkingv1.Ingress) []Group {
 
 func holdsFinalizer(ingress *networkingv1.Ingress) bool { return len(groupsHeld(ingress)) > 0 }
 
+// AsHeld is the Ingress as one that says by itself, whatever its class, that it is ours and in a group whose finalizer it has: for those
+// who may not read classes or their params. Class is --ingress-class. It is false when the Ingress has no such finalizer.
+func AsHeld(ingress *networkingv1.Ingress, class string) (*networkingv1.Ingress, bool) {
+	held := groupsHeld(ingress)
+	if len(held) == 0 {
+		return ingress, false
+	}
+	out := ingress.DeepCopy()
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	out.Annotations[classAnnotation] = cmp.Or(class, emptyClass)
+	if asked, fault := groupOf(ingress, nil); fault == nil && slices.Contains(held, asked) {
+		return out, true
+	}
+	delete(out.Annotations, annotation.GroupName.FullName())
+	if held[0].IsExplicit() {
+		out.Annotations[annotation.GroupName.FullName()] = held[0].Name
+	}
+	return out, true
+}
+
 // ShowsFrontAlone reports whether the member's status is to name what stands in front of the load balancer alone.
 func (m Member) ShowsFrontAlone() bool {
 	return m.Ingress.Annotations[FrontAloneAnnotation] == "true" || m.Params != nil && m.Params.Annotations[FrontAloneAnnotation] == "true"

@@ -27,6 +27,9 @@ func (o *explainOptions) explainIngress(ctx context.Context, c client.Client, ex
 		Chains: []explain.Chain{explain.OfIngress(key.Namespace, key.Name, ingressLinks(key, routes))},
 		Notes:  []string{"what has to be looked up in AWS is not checked here: see targetgate plan " + key.String()},
 	}
+	for _, kind := range routes.Unread {
+		report.Notes = append(report.Notes, explain.UnreadNote(kind))
+	}
 	for _, binding := range routes.Bindings {
 		of, err := explainer.Binding(ctx, client.ObjectKey{Namespace: key.Namespace, Name: binding})
 		if err != nil {
@@ -81,9 +84,17 @@ func groupLink(key client.ObjectKey, r preview.Routes) explain.Link {
 	switch place := slices.Index(r.Members, key.String()); {
 	case r.Group != "":
 		seen := fmt.Sprintf("%s, of which it is number %d of %d", r.Group, place+1, len(r.Members))
+		if r.Fewer {
+			seen += " that you may read"
+		}
 		return explain.Link{Name: "group", State: explain.OK, Seen: seen}
 	case len(r.Faults) > 0:
 		return explain.Link{Name: "group", State: explain.Broken, Seen: "belongs to none, because of a fault"}
+	case r.Unsure:
+		return explain.Link{
+			Name: "group", State: explain.Unknown,
+			Seen: "whether it is targetgate's is not known, as you may not read what says so, and it has no finalizer of targetgate's",
+		}
 	case r.Deleted || len(r.Finalizers) > 0:
 		return leavingLink(key, r)
 	}

@@ -48,6 +48,8 @@ func TestLinksOfAnIngress(t *testing.T) {
 		{"deleted, and kept by others", preview.Routes{Deleted: true}, "group waiting", "others' finalizers keep it"},
 		{"of another class by now", preview.Routes{Finalizers: []string{"group.ingress.k8s.aws/edge"}}, "group waiting",
 			"kubectl -n shop describe ingress a"},
+		{"not known to be ours", preview.Routes{Unsure: true}, "", "unknown  group         whether it is targetgate's is not known"},
+		{"others not read", with(func(r *preview.Routes) { r.Fewer = true }), "", "number 2 of 2 that you may read"},
 		{"no group for a fault", preview.Routes{Faults: []annotation.Fault{{Reason: "wrong class"}}}, "group broken", "wrong class"},
 		{"held", fault(annotation.Fault{Annotation: "x", Reason: "wrong"}), "ingress broken", "keeps what the Ingress was given last"},
 		{"shadowed", fault(annotation.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Warning: true}), "rule broken", "no request"},
