@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +135,26 @@ func (p teller) tellWait() {
 	if now.Sub(since) >= patience && member != nil {
 		p.tell(member, corev1.EventTypeWarning, reasonWarning,
 			"target group %s has no healthy target: until it has, requests go where they went before", part)
+	}
+}
+
+// rulesPatience is how long inbound rules may take to be there before members are told what waits for them. It is well below the default of
+// --replacement-timeout.
+const rulesPatience = 30 * time.Second
+
+// tellClosed tells members whose targets do not let in yet the security groups that the load balancer is to have, after a while.
+func (p teller) tellClosed() {
+	isOpen := func(w steps.Wait) bool { return w.Open != (stack.Ref{}) }
+	if !slices.ContainsFunc(p.result.Waits, isOpen) || p.Clock.Since(p.memory.closedSince) < rulesPatience {
+		return
+	}
+	for _, binding := range p.seen.Bindings {
+		member := p.member(owners.OfGroup(binding.Group, p.wanted, p.seen))
+		if member != nil && binding.Awaited != "" {
+			p.tell(member, corev1.EventTypeWarning, reasonWarning, "the load balancer keeps its former security groups until targets of binding "+
+				"%s/%s let in the new ones, for --replacement-timeout=%s at most: %s",
+				binding.Namespace, binding.Name, p.ReplacementTimeout, binding.Awaited)
+		}
 	}
 }
 

@@ -39,6 +39,9 @@ type memory struct {
 	done time.Time
 	// waiting are the target groups for whose health passes have waited since nothing had to wait: the last one longest ago first.
 	waiting []waiting
+	// closed is the change of security groups that passes wait to make until targets let in the new ones, and since when; "" for none.
+	closed      string
+	closedSince time.Time
 	// lookedAgain is when the stack was read again last because a policy had refused a removal.
 	lookedAgain time.Time
 	// rediscovered is when subnets were looked for last in zones that the load balancer is not in.
@@ -151,6 +154,24 @@ func (m *memory) noteWait(part string, now time.Time) (since time.Time) {
 // waits is the target group's place among those that are waited for, -1 for none.
 func (m *memory) waits(part string) int {
 	return slices.IndexFunc(m.waiting, func(w waiting) bool { return w.part == part })
+}
+
+// closedFor is for how long security groups that are to be taken off the load balancer must still be kept, as targets may not let in the
+// others. It takes in that a pass is to take them off.
+func (m *memory) closedFor(planned steps.Plan, now time.Time, timeout time.Duration) time.Duration {
+	change := ""
+	for _, step := range planned {
+		if step.Wait != nil && step.Wait.Open != (stack.Ref{}) {
+			change = steps.Step{Change: step.Change}.String()
+		}
+	}
+	if m.closed != change {
+		m.closed, m.closedSince = change, now
+	}
+	if change == "" {
+		return 0
+	}
+	return max(0, m.closedSince.Add(timeout).Sub(now))
 }
 
 // inTurn puts target groups that are waited for behind all others, so that one that never gets healthy holds up no other: what waits ends

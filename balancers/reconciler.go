@@ -56,6 +56,8 @@ type Reconciler struct {
 	DriftInterval time.Duration
 	// SettleTime is for how long a load balancer serves on when its name is in no status any longer.
 	SettleTime time.Duration
+	// ReplacementTimeout is for how long a load balancer keeps security groups because targets do not let in those that replace them.
+	ReplacementTimeout time.Duration
 
 	memories memories
 	tenants  queue.Tenants
@@ -193,7 +195,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
 		ID: p.id, Plan: p.begin(p.steps), Unsettled: statuses{p}.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
-		MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
+		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
 	})
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
@@ -201,6 +203,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return join(errs, p.tellFailures())
 	}
 	teller{p}.tellWait()
+	teller{p}.tellClosed()
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
 		return p.wholeGroup(errs, err)

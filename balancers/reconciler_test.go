@@ -13,12 +13,14 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 const oldHost, newHost = "k8s-old.elb.amazonaws.com", "k8s-new.elb.amazonaws.com"
@@ -352,6 +354,55 @@ func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
 	}
 	pass("", "shop/c", "shop/a", "shop/b")
 	pass("", "shop/a", "shop/b", "shop/c")
+}
+
+// Rules 12 and 15: the load balancer keeps what targets let in, for a while, and members are told whose targets let in nothing else.
+func TestTargetsThatLetInNothingElseAreToldAndNotAwaitedForEver(t *testing.T) {
+	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "k8s-b", Labels: edge.Labels(), Generation: 1}}
+	binding.Spec = v1beta1.TargetGroupBindingSpec{TargetGroupARN: "arn-" + part("b"), Networking: &v1beta1.TargetGroupBindingNetworking{}}
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), oldHost, edge), binding)
+	b.see(edge, balancer("old", true, 80))
+	b.seeGroup(edge, part("b"))
+	b.ReplacementTimeout = 5 * time.Minute
+	exchange := func(group string) steps.Plan {
+		return steps.Plan{{
+			Wait: &steps.Wait{Open: stack.Ref{ID: "arn-" + part("b"), Part: part("b")}}, Change: steps.SetSecurityGroups{Groups: []stack.Ref{{ID: group}}},
+		}}
+	}
+	var left time.Duration
+	b.apply = func(pass apply.Pass) (out apply.Result) {
+		if left = pass.Closed; left > 0 {
+			out = apply.Result{Waits: []steps.Wait{*pass.Plan[0].Wait}, Again: time.Second}
+		}
+		return out
+	}
+	for _, pass := range []struct {
+		plan   steps.Plan
+		after  time.Duration
+		left   time.Duration
+		events int
+	}{
+		{plan: exchange("sg-1"), left: 5 * time.Minute},
+		{plan: exchange("sg-1"), after: 29 * time.Second, left: 5*time.Minute - 29*time.Second},
+		{plan: exchange("sg-2"), after: time.Second, left: 5 * time.Minute},
+		{plan: exchange("sg-2"), after: 30 * time.Second, left: 5*time.Minute - 30*time.Second, events: 1},
+		{plan: exchange("sg-2"), after: 5 * time.Minute},
+		{},
+		{plan: exchange("sg-2"), left: 5 * time.Minute},
+	} {
+		b.clock.Step(pass.after)
+		b.steps = pass.plan
+		b.mustPass(edge)
+		events := take(&b.events)
+		if left != pass.left || len(events) != pass.events {
+			t.Errorf("after %s it stays for %s, want %s; events %q, want %d", pass.after, left, pass.left, events, pass.events)
+		}
+		const why = "b Warning IngressWarning: the load balancer keeps its former security groups until targets of binding shop/k8s-b let in the " +
+			"new ones, for --replacement-timeout=5m0s at most: the binding's last change has not been acted on"
+		if len(events) > 0 && events[0] != why {
+			t.Errorf("events %q, want %q", events, why)
+		}
+	}
 }
 
 // part is the resource tag of the member's target group.

@@ -207,8 +207,10 @@ func isOfFront(w steps.Wait) bool {
 }
 
 // delaysNobody reports whether what is waited for is no reason why a member is not served yet: it stands in front, or is the end of a load
-// balancer.
-func delaysNobody(w steps.Wait) bool { return isOfFront(w) || w.Gone != (stack.Ref{}) }
+// balancer, or of a security group on one.
+func delaysNobody(w steps.Wait) bool {
+	return isOfFront(w) || w.Gone != (stack.Ref{}) || w.Open != (stack.Ref{})
+}
 
 // writeStatus writes the status if it differs in host names or ports, and returns the Ingress as it is then.
 func (p statuses) writeStatus(

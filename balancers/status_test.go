@@ -150,6 +150,7 @@ func TestTheStatusOfAnotherControllerStaysUntilTheLoadBalancerIsActive(t *testin
 func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 	protected := refusedWith(steps.DeleteLoadBalancer{}, "OperationNotPermitted")
 	unhealthy := apply.Result{Waits: []steps.Wait{{Healthy: stack.Ref{Part: part("b")}}}}
+	closed := apply.Result{Waits: []steps.Wait{{Open: stack.Ref{ID: "tg", Part: part("b")}}}}
 	for name, tc := range map[string]struct {
 		result   apply.Result
 		balancer bool
@@ -166,6 +167,7 @@ func TestAnIngressIsGoneWhenNothingOfItServes(t *testing.T) {
 		"its target group serves until another does":   {balancer: true, group: part("a"), result: unhealthy},
 		"the target group of another one is awaited":   {balancer: true, group: part("b"), result: unhealthy, gone: true},
 		"only clients of the old name are awaited":     {balancer: true, result: apply.Result{Waits: []steps.Wait{{Settled: stack.Ref{ID: "arn"}}}}, gone: true},
+		"targets do not let in the load balancer yet":  {balancer: true, group: part("a"), result: closed, gone: true},
 		"the load balancer is gone, and a step failed": {result: apply.Result{LeftOut: []steps.Step{{}}}, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,6 +52,8 @@ type Pass struct {
 	Plan steps.Plan
 	// Unsettled is for how long a load balancer must still be kept for clients that know its addresses, 0 for no longer; by its ARN.
 	Unsettled func(arn string) time.Duration
+	// Closed is for how long security groups must still be kept because targets may not let in those that replace them, 0 for no longer.
+	Closed time.Duration
 	// Kept is for how long target groups and their targets must still be kept, as load balancers may follow the rules of an earlier pass.
 	Kept time.Duration
 	// Late is for how long late steps must still wait, as other steps were done by an earlier pass.
@@ -241,11 +243,6 @@ func (d *doing) resolve(step steps.Step, effect effect) (change steps.Change, le
 func (d *doing) leaveOut(step steps.Step, change steps.Change, e effect) {
 	d.blocked.failed(change, e)
 	d.result.LeftOut = append(d.result.LeftOut, step)
-}
-
-// isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
-func (d *doing) isWaitable(wait *steps.Wait) bool {
-	return wait == nil || d.refs.ref(wait.Active)+d.refs.ref(wait.Healthy)+d.refs.ref(wait.Gone)+d.refs.ref(wait.Settled) != ""
 }
 
 func (d *doing) done(step steps.Step, change steps.Change, made Made) {

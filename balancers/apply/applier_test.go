@@ -330,6 +330,7 @@ func TestWaits(t *testing.T) {
 		balancer types.LoadBalancerStateEnum
 		new, old *elbv2.DescribeTargetHealthOutput
 		gone     bool
+		closed   time.Duration
 		want     time.Duration
 	}{
 		"an active load balancer":                       {wait: active, balancer: types.LoadBalancerStateEnumActive},
@@ -341,6 +342,9 @@ func TestWaits(t *testing.T) {
 		"a new group in place of one that has no ARN":   {wait: steps.Wait{Healthy: stack.Ref{ID: "new"}}, new: targets(unhealthy)},
 		"a new group in place of one that is gone":      {wait: takeOver, new: targets(initial), gone: true},
 		"a load balancer that clients still may be at":  {wait: steps.Wait{Settled: stack.Ref{ID: balancerARN}}, want: time.Minute},
+		"targets that may not let it in":                {wait: steps.Wait{Open: stack.Ref{ID: "tg"}}, closed: time.Minute, want: healthyPause},
+		"targets that may do so soon":                   {wait: steps.Wait{Open: stack.Ref{ID: "tg"}}, closed: time.Second, want: time.Second},
+		"targets that never did":                        {wait: steps.Wait{Open: stack.Ref{ID: "tg"}}},
 		"a part that no step of this pass has made yet": {wait: steps.Wait{Active: stack.Ref{Part: "LoadBalancer"}}, want: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -357,7 +361,7 @@ func TestWaits(t *testing.T) {
 			}
 			planned := append(do(newGroup("a")), steps.Step{Wait: &tc.wait, Change: newGroup("b")})
 			planned = append(planned, do(newRule(listenerARN, 7, "a"))...)
-			result, _ := run(t, f, planned...)
+			result, _ := runPass(t, f, Pass{Plan: planned, Closed: tc.closed})
 			switch {
 			case tc.want < 0 && len(result.LeftOut) == 1 && len(result.Done) == 2:
 			case len(result.Failures) > 0 || result.Again != tc.want || (len(result.Waits) > 0) != (tc.want > 0):

@@ -4,10 +4,12 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -144,6 +146,7 @@ func Binding(object *v1beta1.TargetGroupBinding) stack.Binding {
 			AddressType: string(ptr.Deref(spec.IPAddressType, "")),
 			VPC:         spec.VpcID, MultiCluster: spec.MultiClusterTargetGroup, Labels: object.Labels,
 		},
+		Awaited: awaited(object),
 	}
 	if spec.NodeSelector != nil {
 		out.Spec.NodeSelector = spec.NodeSelector.MatchLabels
@@ -152,6 +155,22 @@ func Binding(object *v1beta1.TargetGroupBinding) stack.Binding {
 		out.Spec.Networking, out.Spec.Peer = ports(spec.Networking.Ingress)
 	}
 	return out
+}
+
+// awaited says what the inbound rules of a binding wait for, "" if they are there. Nobody makes any where nothing is said of them although
+// its last change has been acted on.
+func awaited(object *v1beta1.TargetGroupBinding) string {
+	c := apimeta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionNetworkingReady)
+	isTold := c != nil && c.ObservedGeneration >= object.Generation
+	switch {
+	case object.Spec.Networking == nil, isTold && c.Status == metav1.ConditionTrue:
+		return ""
+	case isTold:
+		return cmp.Or(c.Message, c.Reason)
+	case ptr.Deref(object.Status.ObservedGeneration, 0) < object.Generation:
+		return "the binding's last change has not been acted on"
+	}
+	return ""
 }
 
 // ports are those of rules as networking writes them, and the security group that they are for.

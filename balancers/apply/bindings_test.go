@@ -76,6 +76,43 @@ func TestABindingThatIsMadeIsReadBack(t *testing.T) {
 	}
 }
 
+// Rule 15: a load balancer keeps its security groups until targets let in others.
+func TestABindingSaysWhetherItsRulesAreThere(t *testing.T) {
+	condition := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
+		return []metav1.Condition{{
+			Type: v1beta1.ConditionNetworkingReady, Status: status, ObservedGeneration: generation, Reason: "Reason", Message: "why",
+		}}
+	}
+	const unseen = "the binding's last change has not been acted on"
+	for name, tc := range map[string]struct {
+		conditions []metav1.Condition
+		acted      int64
+		ruleless   bool
+		want       string
+	}{
+		"they are there":                          {conditions: condition(metav1.ConditionTrue, 3), acted: 2},
+		"they are being made":                     {conditions: condition(metav1.ConditionUnknown, 3), acted: 3, want: "why"},
+		"they cannot be made":                     {conditions: condition(metav1.ConditionFalse, 3), acted: 3, want: "why"},
+		"those of before were there":              {conditions: condition(metav1.ConditionTrue, 2), acted: 2, want: unseen},
+		"nobody has looked at it":                 {acted: -1, want: unseen},
+		"nobody makes rules":                      {acted: 3},
+		"nobody makes rules any more":             {conditions: condition(metav1.ConditionFalse, 2), acted: 3},
+		"it asks for none any more, and had none": {conditions: condition(metav1.ConditionFalse, 2), acted: 2, ruleless: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := &v1beta1.TargetGroupBinding{}
+			setBinding(object, webBinding())
+			if tc.ruleless {
+				object.Spec.Networking = nil
+			}
+			object.Generation, object.Status.ObservedGeneration, object.Status.Conditions = 3, &tc.acted, tc.conditions
+			if got := Binding(object).Awaited; got != tc.want {
+				t.Errorf("it waits for %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestTheRulesOfABindingAreTheIncumbents(t *testing.T) {
 	c := clientWith(t)
 	runBindings(t, c, steps.CreateBinding{Binding: webBinding()})

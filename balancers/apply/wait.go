@@ -16,11 +16,17 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// How often what is waited for is asked about: load balancers take minutes, health checks some seconds each.
+// How often what is waited for is asked about: load balancers take minutes, health checks and rules some seconds each.
 const (
 	activePause  = 10 * time.Second
 	healthyPause = 5 * time.Second
 )
+
+// isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
+func (d *doing) isWaitable(wait *steps.Wait) bool {
+	return wait == nil || slices.ContainsFunc([]stack.Ref{wait.Active, wait.Healthy, wait.Gone, wait.Open, wait.Settled},
+		func(r stack.Ref) bool { return d.refs.ref(r) != "" })
+}
 
 // wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for. What AWS does not find yet does
 // not hold.
@@ -42,6 +48,8 @@ func (d *doing) ask(ctx context.Context, wait *steps.Wait) (pause time.Duration,
 		return d.gone(wait.Gone.ID), nil
 	case wait.Healthy != none:
 		return w.healthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
+	case wait.Open != none: // as it was seen when the plan was made
+		return min(d.pass.Closed, healthyPause), nil
 	default:
 		return d.pass.Unsettled(d.refs.ref(wait.Settled)), nil
 	}

@@ -24,7 +24,7 @@
 //	securitygroup.go  security groups and their inbound rules
 //	loadbalancer.go   the load balancer, its web ACLs, capacity and protection
 //	targetgroup.go    target groups, with their health checks and attributes
-//	binding.go        TargetGroupBindings
+//	binding.go        TargetGroupBindings, and the security groups of the load balancer, which targets let in by them
 //	listener.go       listeners and their certificates
 //	rules.go          the rules of a listener, and their priorities
 //	takeover.go       routes: what rules and default actions do at each point of the plan; and what is deleted when no route needs it

@@ -20,7 +20,9 @@ type (
 	genStack struct {
 		Internal, Dual, Given bool // scheme, address type, a security group that is given
 		Front                 int  // what stands in front: nothing, the same ports, another scheme, other ports
-		Members               []genMember
+		// Backend is the security group that targets are to let in, unless one is given; none where what they let in does not count.
+		Backend string
+		Members []genMember
 	}
 	genMember struct {
 		Name, Type string
@@ -202,6 +204,12 @@ func (s genStack) want() stack.Stack {
 	if !s.Given {
 		out.SecurityGroups = []stack.SecurityGroup{{Name: "sg", Inbound: inbound, Tags: tags("ManagedLBSecurityGroup")}}
 		b.SecurityGroups = []stack.Ref{{Part: "ManagedLBSecurityGroup"}}
+		if s.Backend != "" {
+			b.SecurityGroups = append(b.SecurityGroups, stack.Ref{ID: s.Backend})
+			for i := range out.Bindings {
+				out.Bindings[i].Spec.Networking, out.Bindings[i].Spec.Peer = []intstr.IntOrString{{}}, stack.Ref{ID: s.Backend}
+			}
+		}
 	}
 	out.LoadBalancers = []stack.LoadBalancer{b}
 	if s.Front > 0 {

@@ -17,7 +17,7 @@ type loadBalancerSteps struct {
 	*draft
 }
 
-// prepare creates the load balancer, or changes the one that is seen in place.
+// prepare creates the load balancer, or changes the one that is seen in place, apart from its security groups.
 func (s loadBalancerSteps) prepare() {
 	wanted := s.withSecurityGroups(s.wanted.LoadBalancers[0])
 	if s.balancer == nil {
@@ -26,9 +26,6 @@ func (s loadBalancerSteps) prepare() {
 	}
 	if wanted.IPAMPool == "" { // another may need what the pool does not allow
 		s.setIPAMPool(&wanted)
-	}
-	if !sameSet(ids(wanted.SecurityGroups), ids(s.balancer.SecurityGroups)) {
-		s.do("its security groups differ", steps.SetSecurityGroups{LoadBalancer: s.to(), Groups: wanted.SecurityGroups})
 	}
 	toIPv4 := wanted.AddressType == "ipv4" // then the subnets need no IPv6 any more; else they need it first
 	if toIPv4 {

@@ -35,8 +35,8 @@ type Overflow struct {
 //
 // The order is: security groups, bindings that change, load balancer, target groups, bindings of those that get requests at once that are
 // answered now, listeners with their rules, what nobody needs any more, tags, the other bindings, and at last what has to wait: the web ACL
-// of a load balancer that is not active, the end of one that is replaced, and target groups that take over from others. A binding that lets
-// in another security group than the load balancer has changes after it.
+// of a load balancer that is not active, the end of one that is replaced, target groups that take over from others, and the end of security
+// groups on the load balancer until targets let in those that it keeps. While bindings go over from one to another, it has both.
 //
 // While a member is held, its parts stay as they are seen; so do parts that may be its own as far as can be told, other load balancers
 // than the one that has its target groups, and the scheme of that one.
@@ -126,9 +126,9 @@ func newPlanner(v *view, d *draft) *planner {
 // make plans the steps to a stack that has a load balancer.
 func (p *planner) make() {
 	p.securityGroups.prepare()
-	p.bindings.update(false)
+	access := newExchange(p.bindings)
+	access.begin()
 	p.loadBalancer.prepare()
-	p.bindings.update(true)
 	if p.isActive() {
 		p.loadBalancer.guard()
 	}
@@ -149,13 +149,17 @@ func (p *planner) make() {
 		p.takeOver()
 	}
 	p.replaceLoadBalancer()
-	if p.seen.Front == nil {
+	inUse := p.seen.Front != nil || access.wait != nil // what stands in front has security groups, too
+	if !inUse {
 		p.securityGroups.delete()
 	}
 	p.takeOver()
 	p.changeFront()
-	if p.seen.Front != nil { // what stands in front has them, too
-		last := len(p.plan)
+	if last := len(p.plan); access.wait != nil {
+		access.finish()
+		p.beginAnew(last)
+	}
+	if last := len(p.plan); inUse {
 		p.securityGroups.delete()
 		p.comeAfterAll(last)
 	}

@@ -129,9 +129,12 @@ func (h history) check() error {
 	after := end.answers()
 	same := agreed(before, after)
 	guarded := slices.DeleteFunc(slices.Clone(universe), func(r request) bool { return !isGuarded(before[r]) || !isGuarded(after[r]) })
-	open := w.opened()
+	open, targets := w.opened(), w.open()
 	maps.DeleteFunc(open, func(port int32, _ bool) bool { return !end.opened()[port] })
-	promise := func() error { return errors.Join(w.keeps(before, same), w.guards(guarded), w.lets(open)) }
+	maps.DeleteFunc(targets, func(group string, _ bool) bool { _, serves := end.open()[group]; return !serves })
+	promise := func() error {
+		return errors.Join(w.keeps(before, same), w.guards(guarded), w.lets(open), w.staysOpen(targets))
+	}
 	p := passes{w, random}
 	for n := range mostPasses {
 		plan, _ = Make(wanted, w.seen(), options)
@@ -186,6 +189,7 @@ func (p passes) pass(plan steps.Plan, check func() error) error {
 			return fmt.Errorf("after step %d: %w", i, err)
 		}
 		done = done || !step.Late
+		p.mayGrant()
 		if p.random.IntN(20) == 0 { // another tenant waits
 			break
 		}
@@ -193,7 +197,15 @@ func (p passes) pass(plan steps.Plan, check func() error) error {
 	for _, old := range leaves {
 		p.leave(p.balancer(old))
 	}
+	p.mayGrant()
 	return check()
+}
+
+// mayGrant has rules be there, or not yet.
+func (p passes) mayGrant() {
+	if p.letIn != nil && p.isLucky() {
+		p.grant()
+	}
 }
 
 // holds says whether a wait does, as the applier asks.
@@ -203,6 +215,8 @@ func (p passes) holds(wait *steps.Wait) bool {
 		return true
 	case wait.Gone != none:
 		return p.balancer(wait.Gone) == nil
+	case wait.Open != none: // as the plan has seen it
+		return false
 	case wait.Settled != none:
 		b, client := p.balancer(wait.Settled), p.client
 		if b.Network {

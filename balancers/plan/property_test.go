@@ -109,7 +109,7 @@ func check(t *testing.T, w way) {
 }
 
 func newWorld() *world {
-	return &world{limit: 1000, made: map[string]string{}, healthy: map[string]bool{}}
+	return &world{limit: 1000, made: map[string]string{}, healthy: map[string]bool{}, letIn: map[string]string{}}
 }
 
 // run does all steps, each twice, and calls check after each.
@@ -131,8 +131,9 @@ func (w *world) run(plan steps.Plan, check func() error) error {
 	return nil
 }
 
-// rest is some time later: all targets are healthy.
+// rest is some time later: all targets are healthy, and all rules are there.
 func (w *world) rest() {
+	w.grant()
 	for _, g := range w.TargetGroups {
 		w.healthy[g.ARN] = true
 	}
@@ -161,6 +162,9 @@ type way struct {
 // settled is a world that has had a stack for a while.
 func settled(s genStack) (*world, error) {
 	w := newWorld()
+	if s.Backend == "" {
+		w.letIn = nil
+	}
 	plan, _ := Make(s.want(), w.seen(), Options{Rules: 1000})
 	if err := w.run(plan, nothing); err != nil {
 		return nil, fmt.Errorf("the first stack: %w", err)
@@ -217,11 +221,12 @@ func (y way) check() error {
 	if w.lenient || y.last() > 1 || !stays(y.stacks[0], y.stacks[1]) || sharesService(wanted, w.seen()) {
 		passed = nil
 	}
-	open := w.opened()
+	open, targets := w.opened(), w.open()
 	maps.DeleteFunc(open, func(port int32, _ bool) bool { return !end.opened()[port] })
+	maps.DeleteFunc(targets, func(group string, _ bool) bool { _, serves := end.open()[group]; return !serves })
 	n := 0
 	return w.run(plan, func() error {
-		if err := errors.Join(w.keeps(before, same), w.serves(passed), w.guards(guarded), w.lets(open)); err != nil {
+		if err := errors.Join(w.keeps(before, same), w.serves(passed), w.guards(guarded), w.lets(open), w.staysOpen(targets)); err != nil {
 			return err
 		}
 		again := w.clone()
@@ -229,7 +234,7 @@ func (y way) check() error {
 		check := nothing
 		if n++; n%4 == 0 {
 			check = func() error {
-				return errors.Join(again.keeps(before, same), again.serves(passed), again.guards(guarded), again.lets(open))
+				return errors.Join(again.keeps(before, same), again.serves(passed), again.guards(guarded), again.lets(open), again.staysOpen(targets))
 			}
 		}
 		if err := again.run(rest, check); err != nil {

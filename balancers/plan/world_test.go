@@ -27,6 +27,9 @@ type world struct {
 	healthy map[string]bool   // target groups, by ARN
 	client  string            // ARN of the load balancer that clients come to
 	lenient bool              // target groups answer though they are not healthy
+	// letIn are the security groups that targets let in by the rules of their bindings, by the bindings' names; nil where that does not
+	// count.
+	letIn map[string]string
 	// protected load balancers are not deleted; refusals are how often that was asked for.
 	protected bool
 	refusals  int
@@ -34,7 +37,7 @@ type world struct {
 
 func (w *world) clone() *world {
 	c := *w
-	c.made, c.healthy = maps.Clone(w.made), maps.Clone(w.healthy)
+	c.made, c.healthy, c.letIn = maps.Clone(w.made), maps.Clone(w.healthy), maps.Clone(w.letIn)
 	c.SecurityGroups, c.TargetGroups = slices.Clone(w.SecurityGroups), slices.Clone(w.TargetGroups)
 	c.Bindings, c.LoadBalancers = slices.Clone(w.Bindings), slices.Clone(w.LoadBalancers)
 	for i := range c.LoadBalancers {
@@ -77,8 +80,44 @@ func (w *world) await(wait *steps.Wait) error {
 		if w.balancer(wait.Gone) != nil {
 			return fmt.Errorf("waits for ever for %s to be gone", wait.Gone.ID)
 		}
+	case wait.Open != (stack.Ref{}):
+		w.grant()
 	case wait.Settled != (stack.Ref{}):
 		w.leave(w.balancer(wait.Settled))
+	}
+	return nil
+}
+
+// grant has all rules be there that bindings ask for, and no others.
+func (w *world) grant() {
+	for _, b := range w.Bindings {
+		if w.letIn != nil {
+			w.letIn[b.Name] = b.Spec.Peer.ID
+		}
+	}
+}
+
+// open are the target groups whose targets let in the load balancer that clients come to, which sends to them. What sg-given is let in to is
+// the user's business.
+func (w *world) open() map[string]bool {
+	out := map[string]bool{}
+	for _, b := range w.LoadBalancers {
+		for _, binding := range w.Bindings {
+			isLetIn := func(g stack.Ref) bool { return g.ID == "sg-given" || g.ID == w.letIn[binding.Name] }
+			if w.letIn != nil && b.ARN == w.client && actions.AnySendsTo(&b, binding.Group) {
+				out[binding.Group.ID] = slices.ContainsFunc(b.SecurityGroups, isLetIn)
+			}
+		}
+	}
+	return out
+}
+
+// staysOpen says which target group does not let in the load balancer any more that sends to it.
+func (w *world) staysOpen(before map[string]bool) error {
+	for group, open := range w.open() {
+		if before[group] && !open {
+			return fmt.Errorf("targets of %s let in %v, not the load balancer's %v", group, w.letIn, w.balancer(stack.Ref{ID: w.client}).SecurityGroups)
+		}
 	}
 	return nil
 }
@@ -100,6 +139,12 @@ func (w *world) leave(old *stack.LoadBalancer) {
 // seen is what is seen of it.
 func (w *world) seen() stack.Stack {
 	out, front := w.Stack, stack.Stack{ID: w.ID}
+	out.Bindings = slices.Clone(w.Bindings)
+	for i := range out.Bindings {
+		if b := &out.Bindings[i]; w.letIn[b.Name] != b.Spec.Peer.ID {
+			b.Awaited = "rules are not there yet"
+		}
+	}
 	out.LoadBalancers, out.TargetGroups = nil, nil
 	for _, b := range w.LoadBalancers {
 		if b.Network {
@@ -422,10 +467,13 @@ func (w *world) applyBinding(change steps.Change) error {
 	case steps.UpdateBinding:
 		i := find(c.Binding.Namespace, c.Binding.Name)
 		c.Binding.Group, c.Binding.Spec.Peer = stack.Ref{ID: w.id("tg", c.Binding.Group)}, stack.Ref{ID: w.id("sg", c.Binding.Spec.Peer)}
-		w.Bindings[i] = c.Binding
+		if w.Bindings[i] = c.Binding; c.Binding.Spec.Networking == nil {
+			delete(w.letIn, c.Binding.Name) // rules go at once, and come later
+		}
 	case steps.DeleteBinding:
 		if i := find(c.Namespace, c.Name); i >= 0 {
 			w.Bindings = slices.Delete(slices.Clone(w.Bindings), i, i+1)
+			delete(w.letIn, c.Name)
 		}
 	}
 	return nil

@@ -120,4 +120,6 @@ type Binding struct {
 	Namespace, Name string
 	Group           Ref
 	Spec            BindingSpec
+	// Awaited says, of one that is seen, what the inbound rules that it asks for wait for; "" when they are there, or nobody tells of them.
+	Awaited string
 }

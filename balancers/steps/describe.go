@@ -35,6 +35,8 @@ func (w Wait) String() string {
 		return balancerText(w.Active) + " is active"
 	case w.Gone != stack.Ref{}:
 		return balancerText(w.Gone) + " is deleted"
+	case w.Open != stack.Ref{}:
+		return "targets of target group " + groupText(w.Open) + " let it in"
 	case w.Settled != stack.Ref{}:
 		return "clients have forgotten the addresses of " + balancerText(w.Settled)
 	case w.Instead.Part != "" && w.Instead.Part != w.Healthy.Part:

@@ -31,6 +31,8 @@ type Wait struct {
 	Healthy, Instead stack.Ref
 	// Gone is the load balancer that an earlier step of the same plan must have deleted.
 	Gone stack.Ref
+	// Open is the target group whose targets must let in the load balancer: the inbound rules that its binding asks for are there.
+	Open stack.Ref
 	// Settled is the load balancer that no longer has its name in any status for long enough that clients have forgotten its addresses.
 	Settled stack.Ref
 }

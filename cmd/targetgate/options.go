@@ -160,7 +160,8 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 		"Deregister running but unready pods only while at least this percentage of the Service's pods is healthy.")
 	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
 		"How long to keep targets that the Service no longer selects (or whose Service is gone) while replacements become healthy. "+
-			"A node to be replaced waits as long for the first health checks of others, and then until as many of them are healthy.")
+			"A node to be replaced waits as long for the first health checks of others, and then until as many of them are healthy. "+
+			"With --provision, a load balancer keeps security groups as long until targets let in those that replace them.")
 	flags.StringVar(&o.Unattached, "unattached-target-group", "ready",
 		"Gates of target groups attached to no load balancer, where no health check runs: ready opens them, wait keeps them closed.")
 	flags.DurationVar(&o.Policy.ReadinessTimeout, "readiness-timeout", 0,

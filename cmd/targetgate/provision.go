@@ -250,7 +250,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 			return plan.Make(wanted, seen, o.planOptions())
 		}),
 		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
-		SettleTime: o.SettleTime,
+		SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
 	}
 }
 

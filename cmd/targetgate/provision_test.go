@@ -33,6 +33,18 @@ func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
 	}
 }
 
+// Rule 15: what replaces something has as long for load balancers as for targets.
+func TestLoadBalancersWaitAsFlagsSay(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	opts, err := parseOptions(append(minimal, "--provision", "--replacement-timeout=7s", "--load-balancer-settle-time=9s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := newReconciler(opts, provisionCalls{}, nil); r.ReplacementTimeout != 7*time.Second || r.SettleTime != 9*time.Second {
+		t.Errorf("they wait for %s and %s, want 7s and 9s", r.ReplacementTimeout, r.SettleTime)
+	}
+}
+
 func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "targetgate-system")
 	const ca = "arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b"
