@@ -119,7 +119,7 @@ func last(a types.Action) (stack.Action, bool) {
 		r := a.RedirectConfig
 		return stack.Action{Redirect: &stack.Redirect{
 			Protocol: aws.ToString(r.Protocol), Host: aws.ToString(r.Host), Port: aws.ToString(r.Port), Path: aws.ToString(r.Path),
-			Query: aws.ToString(r.Query), Status: string(r.StatusCode),
+			Query: query(r), Status: string(r.StatusCode),
 		}}, true
 	case a.FixedResponseConfig != nil:
 		f := a.FixedResponseConfig
@@ -128,6 +128,14 @@ func last(a types.Action) (stack.Action, bool) {
 		}}, true
 	}
 	return stack.Action{}, false
+}
+
+// query is that of the client where a redirect says nothing, as the incumbent has it.
+func query(r *types.RedirectActionConfig) string {
+	if r.Query == nil {
+		return "#{query}"
+	}
+	return *r.Query
 }
 
 // forward reads where requests are sent. The weight that AWS leaves out is 1.

@@ -26,6 +26,9 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		"redirect": {Action: stack.Action{Redirect: &stack.Redirect{
 			Protocol: "HTTPS", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
 		}}},
+		"redirect without a query": {Action: stack.Action{Redirect: &stack.Redirect{
+			Protocol: "HTTPS", Host: "#{host}", Port: "443", Path: "/#{path}", Status: "HTTP_301",
+		}}},
 		"fixed": {Action: stack.Action{Fixed: &stack.FixedResponse{Status: "404", ContentType: "text/plain", Body: "no"}}},
 		"each condition": {
 			Conditions: []stack.Condition{
@@ -109,6 +112,13 @@ func TestActionsThatCannotBeWrittenAreUnknown(t *testing.T) {
 		if got := rule(described).Action; got.Unknown != want {
 			t.Errorf("action %+v, want %q unknown", got, want)
 		}
+	}
+}
+
+func TestTheQueryOfARedirectIsTheClientsWhereAWSShowsNone(t *testing.T) {
+	described := types.Rule{Actions: []types.Action{{Type: "redirect", RedirectConfig: &types.RedirectActionConfig{StatusCode: "HTTP_301"}}}}
+	if got := rule(described).Action.Redirect.Query; got != "#{query}" {
+		t.Errorf("query %q", got)
 	}
 }
 

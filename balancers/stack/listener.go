@@ -97,17 +97,18 @@ type Weighted struct {
 	Weight int32
 }
 
-// Redirect sends the client elsewhere. Parts that stay as the client has asked for them have their placeholder, as #{host}.
+// Redirect sends the client elsewhere. Parts that stay as the client has asked for them have their placeholder, as #{host}. An empty query
+// is none.
 type Redirect struct {
 	Protocol, Host, Port, Path, Query string
 	Status                            string // HTTP_301, HTTP_302
 }
 
-// Filled has the placeholders that AWS puts in where the redirect says nothing.
+// Filled has the placeholders that AWS puts in where the redirect says nothing, but for the query.
 func (r Redirect) Filled() Redirect {
 	return Redirect{
 		Protocol: cmp.Or(r.Protocol, "#{protocol}"), Host: cmp.Or(r.Host, "#{host}"), Port: cmp.Or(r.Port, "#{port}"),
-		Path: cmp.Or(r.Path, "/#{path}"), Query: cmp.Or(r.Query, "#{query}"), Status: r.Status,
+		Path: cmp.Or(r.Path, "/#{path}"), Query: r.Query, Status: r.Status,
 	}
 }
 

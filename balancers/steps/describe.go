@@ -256,7 +256,11 @@ func answerText(action stack.Action) string {
 		return "to target groups " + strings.Join(texts, ", ")
 	case action.Redirect != nil:
 		r := action.Redirect.Filled()
-		return fmt.Sprintf("redirect to %s://%s:%s%s?%s", r.Protocol, r.Host, r.Port, r.Path, r.Query)
+		text := fmt.Sprintf("redirect to %s://%s:%s%s", r.Protocol, r.Host, r.Port, r.Path)
+		if r.Query != "" {
+			text += "?" + r.Query
+		}
+		return text
 	case action.Fixed != nil:
 		return "answer " + action.Fixed.Status
 	}

@@ -31,10 +31,14 @@ func TestRulesAreEqualAsTheIncumbentComparesThem(t *testing.T) {
 		want bool
 	}{
 		"placeholders of a redirect": {
-			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{Port: "443", Status: "HTTP_301"}}},
+			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{Port: "443", Query: "#{query}", Status: "HTTP_301"}}},
 			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{
 				Protocol: "#{protocol}", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
 			}}}, true,
+		},
+		"a query that is dropped, and one that stays": {
+			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{Port: "443", Status: "HTTP_301"}}},
+			stack.Rule{Action: stack.Action{Redirect: &stack.Redirect{Port: "443", Query: "#{query}", Status: "HTTP_301"}}}, false,
 		},
 		"the weight of a single target group": {stack.Rule{Action: forward(0)}, stack.Rule{Action: forward(1)}, true},
 		"the weights of two":                  {stack.Rule{Action: forward(1, 2)}, stack.Rule{Action: forward(1, 3)}, false},

@@ -86,6 +86,14 @@ func TestRuleRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, changed, ignore); diff != "" {
 		t.Errorf("modified rule (-want +got):\n%s", diff)
 	}
+	changed = must[*elb.ModifyRuleOutput](t)(b.elb.ModifyRule(ctx(t), &elb.ModifyRuleInput{RuleArn: made.RuleArn, Actions: []types.Action{{
+		Type:           "redirect",
+		RedirectConfig: &types.RedirectActionConfig{Protocol: aws.String("HTTPS"), Query: aws.String(""), StatusCode: "HTTP_301"},
+	}}})).Rules[0]
+	want.Actions[0].RedirectConfig.Query = aws.String("")
+	if diff := cmp.Diff(want, changed, ignore); diff != "" {
+		t.Errorf("rule that drops the query (-want +got):\n%s", diff)
+	}
 }
 
 // TestLoadBalancerLife follows one from its creation until its security groups are free.
