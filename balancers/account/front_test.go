@@ -4,6 +4,7 @@
 package account
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,7 +21,7 @@ func TestFrontIsSeen(t *testing.T) {
 	c.add("alb", tagged("shop"))
 	c.add("nlb", stack.Tags("c", stack.Ingresses, "shop", stack.FrontPart))
 	c.balancers[1].Type = types.LoadBalancerTypeEnumNetwork
-	c.balancers[1].AvailabilityZones = []types.AvailabilityZone{{
+	c.balancers[1].AvailabilityZones = []types.AvailabilityZone{{SubnetId: aws.String("subnet-b")}, {
 		SubnetId: aws.String("subnet-a"), LoadBalancerAddresses: []types.LoadBalancerAddress{{AllocationId: aws.String("eipalloc-0a")}},
 	}}
 	c.add("other", stack.Tags("c", stack.Ingresses, "shop", stack.FrontPart)) // an Application Load Balancer that is none
@@ -43,14 +44,25 @@ func TestFrontIsSeen(t *testing.T) {
 		t.Fatalf("seen %+v", seen)
 	}
 	front := seen.Front
-	if len(front.LoadBalancers) != 1 || front.LoadBalancers[0].Allocations[0] != "eipalloc-0a" || c.calls["Rules"] != 1 {
+	if len(front.LoadBalancers) != 1 || c.calls["Rules"] != 1 {
 		t.Errorf("in front stands %+v; rules were read %d times", front.LoadBalancers, c.calls["Rules"])
+	}
+	if b := front.LoadBalancers[0]; !slices.Equal(b.Subnets, []string{"subnet-a", "subnet-b"}) || !slices.Equal(b.Allocations, []string{"eipalloc-0a", ""}) {
+		t.Errorf("subnets %v, addresses %q", b.Subnets, b.Allocations)
 	}
 	if g := front.TargetGroups[0]; g.Target.ID != "alb" || g.TargetPort != 80 {
 		t.Errorf("the target is %+v", g)
 	}
 
 	shop := seen.ID
+	more := steps.SetSubnets{LoadBalancer: stack.Ref{ID: "nlb"}, Subnets: []string{"subnet-c", "subnet-a"}, Allocations: []string{"", "eipalloc-0a"}}
+	v.Note(shop, more, apply.Made{})
+	if seen, err = v.Stack(t.Context(), shop); err != nil {
+		t.Fatal(err)
+	}
+	if b := seen.Front.LoadBalancers[0]; !slices.Equal(b.Subnets, []string{"subnet-a", "subnet-c"}) || !slices.Equal(b.Allocations, []string{"eipalloc-0a", ""}) {
+		t.Errorf("noted subnets %v, addresses %q", b.Subnets, b.Allocations)
+	}
 	v.Note(shop, steps.CreateTargetGroup{Group: stack.TargetGroup{Part: stack.FrontGroupPart(81)}}, apply.Made{ID: "new"})
 	v.Note(shop, steps.RegisterLoadBalancer{Group: stack.Ref{ID: "new"}, Target: stack.Ref{ID: "alb"}, Port: 81}, apply.Made{})
 	v.Note(shop, steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "nlb"}}, apply.Made{})

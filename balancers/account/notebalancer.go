@@ -37,9 +37,7 @@ func (n *noting) loadBalancer(change steps.Change) bool {
 func (n *noting) loadBalancerSetting(change steps.Change) bool {
 	switch c := change.(type) {
 	case steps.SetSubnets:
-		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) {
-			b.Subnets, b.Allocations = slices.Sorted(slices.Values(c.Subnets)), slices.Clone(c.Allocations)
-		})
+		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.SetSubnets(c.Subnets, c.Allocations) })
 	case steps.SetSecurityGroups:
 		n.eachLoadBalancer(c.LoadBalancer, func(b *stack.LoadBalancer) { b.SecurityGroups = ids(c.Groups) })
 	case steps.SetAddressType:

@@ -35,19 +35,25 @@ func loadBalancer(b types.LoadBalancer, tags map[string]string) stack.LoadBalanc
 	if pools := b.IpamPools; pools != nil {
 		out.IPAMPool = aws.ToString(pools.Ipv4IpamPoolId)
 	}
+	var subnets, allocations []string
 	for _, zone := range b.AvailabilityZones {
-		out.Subnets = append(out.Subnets, aws.ToString(zone.SubnetId))
-		for _, address := range zone.LoadBalancerAddresses {
-			if address.AllocationId != nil {
-				out.Allocations = append(out.Allocations, *address.AllocationId)
-			}
-		}
+		subnets, allocations = append(subnets, aws.ToString(zone.SubnetId)), append(allocations, allocation(zone))
 	}
-	slices.Sort(out.Subnets)
+	out.SetSubnets(subnets, allocations)
 	for _, id := range b.SecurityGroups {
 		out.SecurityGroups = append(out.SecurityGroups, stack.Ref{ID: id})
 	}
 	return out
+}
+
+// allocation is the ID of the Elastic IP address in a zone, "" for none.
+func allocation(zone types.AvailabilityZone) string {
+	for _, address := range zone.LoadBalancerAddresses {
+		if address.AllocationId != nil {
+			return *address.AllocationId
+		}
+	}
+	return ""
 }
 
 func targetGroup(g types.TargetGroup, part string, tags map[string]string) stack.TargetGroup {

@@ -62,6 +62,8 @@ type draft struct {
 	subnets   []string
 	listeners []listener
 	front     *stack.Stack // with what stands in front of the load balancer, nil for nothing
+	// frontStays says, by setting, what of a Network Load Balancer stays as it is seen though members want another.
+	frontStays map[string]string
 }
 
 // newDraft finds what the members agree on. What they say of what stands in front counts once a member that is built asks for that. If it

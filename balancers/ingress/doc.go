@@ -15,6 +15,7 @@
 //	optimize.go    leaves out rules of a listener that no request can need
 //	access.go      the security groups: who may send to the load balancer, and from which one it sends to targets
 //	frontstack.go  the Network Load Balancer in front
+//	frontstays.go  what of it AWS does not change, so that it stays
 //	check.go       faults of what does not fit the rest of the group: subnets, address types and pools, certificates, redirects
 //	quotas.go      faults of members for which a quota has no room
 //	warnings.go    warnings that need the whole group, as of rules that no request reaches (balancers/events.go makes them events)

@@ -245,6 +245,73 @@ func TestFrontPortsStay(t *testing.T) {
 	}
 }
 
+// TestWhatStaysInFront: AWS does not change all of a Network Load Balancer, and those who want that are told.
+func TestWhatStaysInFront(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations   string
+		seen          stack.LoadBalancer
+		subnets, want []string
+		warned        string
+	}{
+		"addresses that it has, in another order": {
+			annotations: "frontend-nlb-subnets=subnet-b1,subnet-a1;frontend-nlb-eip-allocations=eipalloc-0b,eipalloc-0a",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
+			subnets:     []string{"subnet-b1", "subnet-a1"}, want: []string{"eipalloc-0b", "eipalloc-0a"},
+		},
+		"other addresses": {
+			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0c,eipalloc-0d",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
+			subnets:     []string{"subnet-a1", "subnet-b1"}, want: []string{"eipalloc-0a", "eipalloc-0b"},
+			warned: `frontend-nlb-eip-allocations, value "eipalloc-0c,eipalloc-0d": a Network Load Balancer keeps the addresses that it was made with, in AWS: want eipalloc-0a,eipalloc-0b`,
+		},
+		"addresses of one that has none": {
+			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0a,eipalloc-0b",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}},
+			subnets:     []string{"subnet-a1", "subnet-b1"}, warned: "want none, as this one has Amazon's",
+		},
+		"no addresses any more": {
+			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
+			subnets:     []string{"subnet-a1", "subnet-b1"}, want: []string{"eipalloc-0a", "eipalloc-0b"},
+		},
+		"a zone more, with an address": {
+			annotations: "frontend-nlb-subnets=subnet-c1,subnet-b1,subnet-a1;frontend-nlb-eip-allocations=eipalloc-0c,eipalloc-0b,eipalloc-0a",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
+			subnets:     []string{"subnet-c1", "subnet-b1", "subnet-a1"}, want: []string{"eipalloc-0c", "eipalloc-0b", "eipalloc-0a"},
+		},
+		"a zone more, without one": {
+			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1,subnet-c1",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
+			subnets:     []string{"subnet-a1", "subnet-b1", "subnet-c1"}, want: []string{"eipalloc-0a", "eipalloc-0b", ""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			in.AWS.Subnets = append(in.AWS.Subnets, input.Subnet{ID: "subnet-c1", Zone: "eu-west-1c", Locale: "availability-zone", Free: 100})
+			for pair := range strings.SplitSeq("enable-frontend-nlb=true;frontend-nlb-scheme=internet-facing;"+tc.annotations, ";") {
+				key, value, _ := strings.Cut(pair, "=")
+				annotate(&in, 1, annotation.Prefix+key, value)
+			}
+			tc.seen.Network, tc.seen.Active, tc.seen.Scheme = true, true, annotation.InternetFacing
+			in.Seen.Front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{tc.seen}}
+			built, faults := Build(in)
+			got := built.Front.LoadBalancers[0]
+			if diff := cmp.Diff(tc.subnets, got.Subnets); diff != "" {
+				t.Errorf("subnets (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.want, got.Allocations); diff != "" {
+				t.Errorf("addresses (-want +got):\n%s", diff)
+			}
+			isFault := func(f annotation.Fault) bool {
+				return f.Warning && f.Member == "shop/b" && strings.Contains(f.Error(), tc.warned)
+			}
+			if (tc.warned == "") != (len(faults) == 0) || tc.warned != "" && !slices.ContainsFunc(faults, isFault) {
+				t.Errorf("faults %q, want a warning %q", faults, tc.warned)
+			}
+		})
+	}
+}
+
 // asSeen is what is wanted, as it is seen when it is made.
 func asSeen(s stack.Stack) stack.Stack {
 	s.Members = nil

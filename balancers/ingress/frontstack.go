@@ -68,6 +68,7 @@ func (d frontBuilder) frontBalancer(subnets []string) stack.LoadBalancer {
 	if lb.AddressType == annotation.OnlyPublicIPv6 {
 		lb.AddressType = "dualstack"
 	}
+	d.settle(&lb)
 	lb.Presets = d.in.Presets(annotation.AttributesOfFront, lb.Attributes)
 	for _, id := range d.List(annotation.FrontSecurityGroups.Name) {
 		lb.SecurityGroups = append(lb.SecurityGroups, stack.Ref{ID: id})

@@ -37,6 +37,7 @@ func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
 		}
 	}
 	frontBuilder{d}.warnOfFront(warn)
+	frontBuilder{d}.warnOfStays(warn)
 	d.warnOfZones(warn)
 	for i := range d.listeners {
 		d.warnOfShadows(&d.listeners[i], warn)

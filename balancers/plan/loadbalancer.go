@@ -31,7 +31,7 @@ func (s loadBalancerSteps) prepare() {
 	if toIPv4 {
 		s.setAddressType(&wanted)
 	}
-	if !sameSet(wanted.Subnets, s.balancer.Subnets) || !sameSet(wanted.Allocations, s.balancer.Allocations) {
+	if !sameSet(wanted.Subnets, s.balancer.Subnets) { // a subnet keeps its Elastic IP address
 		s.do("its subnets differ", steps.SetSubnets{LoadBalancer: s.to(), Subnets: wanted.Subnets, Allocations: wanted.Allocations})
 	}
 	if !toIPv4 {

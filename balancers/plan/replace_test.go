@@ -48,6 +48,20 @@ func TestWhatIsInFrontWaitsForANewLoadBalancer(t *testing.T) {
 	}
 }
 
+// AWS does not change the Elastic IP address of a subnet.
+func TestSubnetsKeepTheirElasticAddresses(t *testing.T) {
+	wanted := genStack{Front: 1, Members: []genMember{one("ns/k", "/k", 0)}}
+	w, err := settled(wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := wanted.want()
+	others.Front.LoadBalancers[0].Allocations = []string{"eipalloc-0a", "eipalloc-0b"}
+	if plan, _ := Make(others, w.seen(), Options{}); len(plan) > 0 {
+		t.Errorf("want no step, got\n%s", lines(plan))
+	}
+}
+
 // A load balancer that is protected, or in use by something else, goes on to serve.
 func TestWhatALoadBalancerNeedsThatStaysIsNotTakenAway(t *testing.T) {
 	member := one("ns/k", "/k", 0)

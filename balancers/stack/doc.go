@@ -11,7 +11,8 @@
 //	auth.go         Auth: the authentication part of an action; Transform
 //	certificate.go  Certificate: one that ACM is to issue
 //	covers.go       compares conditions: whether one rule takes all requests of another, or none
-//	front.go        resource tags of load balancers and listeners; the name and the resource tags of what stands in front
+//	front.go        resource tags of load balancers and listeners; the name and the resource tags of what stands in front, the Elastic IP
+//	                addresses of its subnets
 //	name.go         how names of what is made are composed
 //	tags.go         the tags by which parts are found again
 package stack

@@ -4,6 +4,7 @@
 package stack
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,6 +46,38 @@ func (b *LoadBalancer) Part() string {
 		return FrontPart
 	}
 	return LoadBalancerPart
+}
+
+// SetSubnets sets the subnets, sorted, and with each its Elastic IP address, if any has one.
+func (b *LoadBalancer) SetSubnets(subnets, allocations []string) {
+	order := make([]int, len(subnets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(subnets[i], subnets[j]) })
+	b.Subnets, b.Allocations = nil, nil
+	for _, i := range order {
+		b.Subnets = append(b.Subnets, subnets[i])
+		if i < len(allocations) {
+			b.Allocations = append(b.Allocations, allocations[i])
+		}
+	}
+	if len(b.Elastic()) == 0 {
+		b.Allocations = nil
+	}
+}
+
+// Allocation is the ID of the Elastic IP address of a subnet, "" for none.
+func (b *LoadBalancer) Allocation(subnet string) string {
+	if i := slices.Index(b.Subnets, subnet); i >= 0 && i < len(b.Allocations) {
+		return b.Allocations[i]
+	}
+	return ""
+}
+
+// Elastic are the IDs of all Elastic IP addresses.
+func (b *LoadBalancer) Elastic() []string {
+	return slices.DeleteFunc(slices.Clone(b.Allocations), func(id string) bool { return id == "" })
 }
 
 // FrontName is the name of the Network Load Balancer in front of the load balancer of that name.

@@ -69,7 +69,8 @@ type LoadBalancer struct {
 	Scheme      string // internal, internet-facing
 	AddressType string // ipv4, dualstack, dualstack-without-public-ipv4
 	Subnets     []string
-	// Allocations are the IDs of Elastic IP addresses, one for each subnet or none, of a Network Load Balancer.
+	// Allocations are the IDs of Elastic IP addresses of a Network Load Balancer, each at the place of its subnet, "" for none there; nil if
+	// no subnet has one.
 	Allocations    []string
 	SecurityGroups []Ref
 	// Attributes are those to be set; of one that is seen they are all, or nil while they are not read.

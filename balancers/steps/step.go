@@ -91,7 +91,7 @@ type (
 	SetSubnets struct {
 		LoadBalancer stack.Ref
 		Subnets      []string
-		// Allocations of Elastic IP addresses, one for each subnet or none.
+		// Allocations of Elastic IP addresses, as of a load balancer.
 		Allocations []string
 	}
 	// SetSecurityGroups replaces the security groups.

@@ -128,6 +128,13 @@ func TestWhatIsMadeHasItsTagsInTheCall(t *testing.T) {
 	}
 }
 
+func TestASubnetHasTheAddressAtItsPlace(t *testing.T) {
+	got := Subnets([]string{"a", "b"}, []string{"", "eipalloc-0b"})
+	if got[0].AllocationId != nil || aws.ToString(got[1].AllocationId) != "eipalloc-0b" {
+		t.Errorf("subnets %+v", got)
+	}
+}
+
 func TestTheMatcherIsOfTheProtocolVersion(t *testing.T) {
 	for version, grpc := range map[string]bool{"HTTP1": false, "HTTP2": false, "GRPC": true} {
 		in := CreateTargetGroup(stack.TargetGroup{ProtocolVersion: version, HealthCheck: stack.HealthCheck{Matcher: "12"}}, "vpc")

@@ -38,12 +38,12 @@ func IPAMPools(pool string) *types.IpamPools {
 	return &types.IpamPools{Ipv4IpamPoolId: aws.String(pool)}
 }
 
-// Subnets are those of the IDs, with one of the Elastic IP addresses each, if there are any.
+// Subnets are those of the IDs, each with the Elastic IP address at its place, if there is one.
 func Subnets(ids, allocations []string) (out []types.SubnetMapping) {
 	for i, id := range ids {
 		subnet := types.SubnetMapping{SubnetId: aws.String(id)}
 		if i < len(allocations) {
-			subnet.AllocationId = aws.String(allocations[i])
+			subnet.AllocationId = some(allocations[i])
 		}
 		out = append(out, subnet)
 	}

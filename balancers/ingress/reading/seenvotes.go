@@ -141,8 +141,8 @@ func (r *Reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	r.add(annotation.EnableFront.Name, YesNo(true), annotation.Fault{})
 	r.add(annotation.FrontScheme.Name, lb.Scheme, annotation.Fault{})
 	r.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
-	if len(lb.Allocations) > 0 {
-		r.add(annotation.FrontAllocations.Name, strings.Join(lb.Allocations, ","), annotation.Fault{})
+	if all := lb.Elastic(); len(all) > 0 && len(all) == len(lb.Subnets) {
+		r.add(annotation.FrontAllocations.Name, strings.Join(all, ","), annotation.Fault{})
 	}
 	ids := make([]string, len(lb.SecurityGroups))
 	for i, group := range lb.SecurityGroups {

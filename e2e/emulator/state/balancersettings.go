@@ -38,7 +38,7 @@ func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations ma
 	case vpc != b.VPC:
 		return refusal.New("InvalidSubnet", "The subnets are not in the VPC '%s' of the load balancer", b.VPC)
 	}
-	if err := m.validateAllocations(b.Account, arn, spec); err != nil {
+	if err := cmp.Or(b.validateKept(spec), m.validateAllocations(b.Account, arn, spec)); err != nil {
 		return err
 	}
 	b.BalancerSpec, b.Zones, b.Addresses = spec, zones, m.nodeAddresses(vpc, zones)
@@ -46,6 +46,17 @@ func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations ma
 	for _, g := range m.order {
 		if g.balancer == b {
 			m.reconsider(g, now)
+		}
+	}
+	return nil
+}
+
+// validateKept refuses other Elastic IP addresses of subnets that a Network Load Balancer keeps: those that were enabled before are given
+// with their existing configurations, says the API reference of SetSubnets.
+func (b *balancer) validateKept(to BalancerSpec) error {
+	for _, subnet := range to.Subnets {
+		if slices.Contains(b.Subnets, subnet) && to.Allocations[subnet] != b.Allocations[subnet] {
+			return refusal.New("InvalidConfigurationRequest", "The Elastic IP address of the subnet '%s' cannot be changed", subnet)
 		}
 	}
 	return nil

@@ -91,11 +91,16 @@ func TestElasticAddresses(t *testing.T) {
 		_, err := b.elb.SetSubnets(ctx(t), &elb.SetSubnetsInput{LoadBalancerArn: lb.LoadBalancerArn, SubnetMappings: mappings(allocations...)})
 		return err
 	}
-	wantCode(t, set(eipForeign), "AllocationIdNotFound")
-	wantCode(t, set(eipA), "")
+	wantCode(t, set(eipB, eipA), bad)
+	wantCode(t, set(eipA), bad)
+	wantCode(t, set(), bad)
+	wantCode(t, set(eipA, eipB), "")
+	_, err = b.elb.SetSubnets(ctx(t), &elb.SetSubnetsInput{LoadBalancerArn: lb.LoadBalancerArn, SubnetMappings: mappings(eipA)[:1]})
+	wantCode(t, err, "")
 	if diff := cmp.Diff(map[string]string{"eu-west-1a": both["eu-west-1a"]}, elastic(b.described(*lb.LoadBalancerArn))); diff != "" {
 		t.Errorf("addresses after SetSubnets (-want +got):\n%s", diff)
 	}
+	wantCode(t, set(eipA, eipForeign), "AllocationIdNotFound")
 	must[*elb.DeleteLoadBalancerOutput](t)(b.elb.DeleteLoadBalancer(ctx(t), &elb.DeleteLoadBalancerInput{LoadBalancerArn: lb.LoadBalancerArn}))
 	_, err = b.network("two", eipA)
 	wantCode(t, err, "ResourceInUse")
