@@ -262,12 +262,12 @@ func TestWhatStaysInFront(t *testing.T) {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0c,eipalloc-0d",
 			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
 			subnets:     []string{"subnet-a1", "subnet-b1"}, want: []string{"eipalloc-0a", "eipalloc-0b"},
-			warned: `frontend-nlb-eip-allocations, value "eipalloc-0c,eipalloc-0d": a Network Load Balancer keeps the addresses that it was made with, in AWS: want eipalloc-0a,eipalloc-0b`,
+			warned: `frontend-nlb-eip-allocations, value "eipalloc-0c,eipalloc-0d": AWS does not change the addresses of a Network Load Balancer: want eipalloc-0a,eipalloc-0b`,
 		},
 		"addresses of one that has none": {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0a,eipalloc-0b",
 			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}},
-			subnets:     []string{"subnet-a1", "subnet-b1"}, warned: "want none, as this one has Amazon's",
+			subnets:     []string{"subnet-a1", "subnet-b1"}, warned: "want none, as this one was made without",
 		},
 		"no addresses any more": {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1",
@@ -278,6 +278,18 @@ func TestWhatStaysInFront(t *testing.T) {
 			annotations: "frontend-nlb-subnets=subnet-c1,subnet-b1,subnet-a1;frontend-nlb-eip-allocations=eipalloc-0c,eipalloc-0b,eipalloc-0a",
 			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
 			subnets:     []string{"subnet-c1", "subnet-b1", "subnet-a1"}, want: []string{"eipalloc-0c", "eipalloc-0b", "eipalloc-0a"},
+		},
+		"another subnet of a zone, and a zone more": {
+			annotations: "frontend-nlb-subnets=subnet-a2,subnet-b1,subnet-c1",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}},
+			subnets:     []string{"subnet-a1", "subnet-b1", "subnet-c1"},
+			warned: `frontend-nlb-subnets, value "subnet-a2,subnet-b1,subnet-c1": the Network Load Balancer is in zone eu-west-1a by subnet-a1, and AWS ` +
+				"does not exchange that for subnet-a2: want subnet-a1, or no subnet of the zone until it has left it",
+		},
+		"a subnet of the zone that it has left": {
+			annotations: "frontend-nlb-subnets=subnet-a2,subnet-b1",
+			seen:        stack.LoadBalancer{Subnets: []string{"subnet-b1"}},
+			subnets:     []string{"subnet-a2", "subnet-b1"},
 		},
 		"a zone more, without one": {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1,subnet-c1",

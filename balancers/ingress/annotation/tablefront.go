@@ -24,7 +24,7 @@ var (
 		Name: "frontend-nlb-subnets", Scope: OfGroup, Combine: Agree,
 		Example: "subnet-0a1b2c3d, public-b",
 		Doc: "The Network Load Balancer's subnets, as IDs or values of their Name tags. Without it they are those of the load balancer, " +
-			"or found by their tags if the schemes differ.",
+			"or found by their tags if the schemes differ. AWS does not exchange the subnet of a zone: it leaves the zone first.",
 	}, ParseList)
 	FrontAllocations = add(Annotation{
 		Name: "frontend-nlb-eip-allocations", Scope: OfGroup, Combine: Agree,

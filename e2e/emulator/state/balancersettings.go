@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/targetgate/targetgate/e2e/emulator/ec2"
 	"github.com/targetgate/targetgate/e2e/emulator/refusal"
 )
 
@@ -38,7 +39,7 @@ func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations ma
 	case vpc != b.VPC:
 		return refusal.New("InvalidSubnet", "The subnets are not in the VPC '%s' of the load balancer", b.VPC)
 	}
-	if err := cmp.Or(b.validateKept(spec), m.validateAllocations(b.Account, arn, spec)); err != nil {
+	if err := cmp.Or(b.validateKept(spec, zones), m.validateAllocations(b.Account, arn, spec)); err != nil {
 		return err
 	}
 	b.BalancerSpec, b.Zones, b.Addresses = spec, zones, m.nodeAddresses(vpc, zones)
@@ -51,12 +52,20 @@ func (m *Machine) SetSubnetMappings(arn string, subnets []string, allocations ma
 	return nil
 }
 
-// validateKept refuses other Elastic IP addresses of subnets that a Network Load Balancer keeps: those that were enabled before are given
-// with their existing configurations, says the API reference of SetSubnets.
-func (b *balancer) validateKept(to BalancerSpec) error {
-	for _, subnet := range to.Subnets {
-		if slices.Contains(b.Subnets, subnet) && to.Allocations[subnet] != b.Allocations[subnet] {
-			return refusal.New("InvalidConfigurationRequest", "The Elastic IP address of the subnet '%s' cannot be changed", subnet)
+// validateKept refuses what a Network Load Balancer cannot change of a zone that it stays in. The subnet goes first, by a call of its own,
+// before there can be another one (aws-load-balancer-controller #4171, in AWS's own words). Subnets that were enabled before are given with
+// their existing configurations, says the API reference of SetSubnets.
+func (b *balancer) validateKept(to BalancerSpec, zones []ec2.Subnet) error {
+	for _, subnet := range zones {
+		isThere := func(had ec2.Subnet) bool { return had.Zone == subnet.Zone && had.ID != subnet.ID }
+		switch {
+		case b.Type != Network:
+		case slices.ContainsFunc(b.Zones, isThere):
+			return refusal.New("InvalidConfigurationRequest", "You cannot specify an additional subnet from an Availability Zone that is already "+
+				"associated with the load balancer. The Availability Zone '%s' corresponding to the new subnet '%s' is already associated with the "+
+				"load balancer.", subnet.Zone, subnet.ID)
+		case slices.Contains(b.Subnets, subnet.ID) && to.Allocations[subnet.ID] != b.Allocations[subnet.ID]:
+			return refusal.New("InvalidConfigurationRequest", "The Elastic IP address of the subnet '%s' cannot be changed", subnet.ID)
 		}
 	}
 	return nil

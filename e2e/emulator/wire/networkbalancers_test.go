@@ -109,6 +109,20 @@ func TestElasticAddresses(t *testing.T) {
 	wantCode(t, err, "")
 }
 
+// TestAZoneKeepsItsSubnet has a Network Load Balancer leave a zone before it comes back in another subnet. Others exchange it at once.
+func TestAZoneKeepsItsSubnet(t *testing.T) {
+	b := newNLBBed(t)
+	set := func(arn string, ids ...string) error {
+		_, err := b.elb.SetSubnets(ctx(t), &elb.SetSubnetsInput{LoadBalancerArn: &arn, Subnets: ids})
+		return err
+	}
+	nlb, alb := *must[types.LoadBalancer](t)(b.network("nlb")).LoadBalancerArn, b.balancer("alb")
+	wantCode(t, set(alb, subnetSix, bothZones[1]), "")
+	wantCode(t, set(nlb, subnetSix, bothZones[1]), bad)
+	wantCode(t, set(nlb, bothZones[1]), "")
+	wantCode(t, set(nlb, subnetSix, bothZones[1]), "")
+}
+
 func TestSubnetMappingCodes(t *testing.T) {
 	private := mappings()
 	private[0].PrivateIPv4Address = aws.String("10.0.0.9")
