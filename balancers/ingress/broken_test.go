@@ -180,20 +180,29 @@ var breaks = map[string]struct {
 	"a target group that AWS does not tell": {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.AWS.TargetGroups = map[string]input.Named{"x": {Reason: "access denied"}}
 	}, fault: `target group "x" could not be looked up: access denied`},
-	"a missing Service among several":   {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
-	"a target group that is not there":  {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) { in.AWS.TargetGroups = map[string]input.Named{"x": {}} }, fault: `the account has no target group "x" in this Region`},
-	"a target group that is unknown":    {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
-	"a weight that is none":             {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: want 0 to 999"},
-	"an action that is no JSON":         {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
-	"an action of no type":              {annotation: "actions.act", value: "{}", fault: "want fixed-response, redirect or forward"},
-	"an answer of a redirect":           {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"301"}}`, fault: `statusCode "301": want 2xx, 4xx or 5xx`},
-	"an answer of a picture":            {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200","contentType":"image/png"}}`, fault: `contentType "image/png": want one of text/plain`},
-	"an answer that is too long":        {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200","messageBody":"` + strings.Repeat("a", 1025) + `"}}`, fault: "messageBody has 1025 characters, want at most 1024"},
-	"a redirect of another status":      {annotation: "actions.act", value: redirectOf(`"path":"/a","statusCode":"HTTP_307"`), fault: `statusCode "HTTP_307": want HTTP_301 or HTTP_302`},
-	"a redirect to a relative path":     {annotation: "actions.act", value: redirectOf(`"path":"a","statusCode":"HTTP_302"`), fault: `redirectConfig.path "a": want a slash`},
-	"a redirect to port 0":              {annotation: "actions.act", value: redirectOf(`"port":"0","statusCode":"HTTP_302"`), fault: `redirectConfig.port "0": want 1 to 65535`},
-	"a redirect to port 65536":          {annotation: "actions.act", value: redirectOf(`"port":"65536","statusCode":"HTTP_302"`), fault: `redirectConfig.port "65536": want 1 to 65535`},
-	"a redirect to another protocol":    {annotation: "actions.act", value: redirectOf(`"protocol":"http","statusCode":"HTTP_302"`), fault: `redirectConfig.protocol "http": want HTTP, HTTPS`},
+	"a missing Service among several":  {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
+	"a target group that is not there": {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) { in.AWS.TargetGroups = map[string]input.Named{"x": {}} }, fault: `the account has no target group "x" in this Region`},
+	"a target group that is unknown":   {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
+	"a weight that is none":            {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: want 0 to 999"},
+	"an action that is no JSON":        {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
+	"an action of no type":             {annotation: "actions.act", value: "{}", fault: "want fixed-response, redirect or forward"},
+	"an answer of a redirect":          {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"301"}}`, fault: `statusCode "301": want 2xx, 4xx or 5xx`},
+	"an answer of a picture":           {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200","contentType":"image/png"}}`, fault: `contentType "image/png": want one of text/plain`},
+	"an answer that is too long":       {annotation: "actions.act", value: `{"type":"fixed-response","fixedResponseConfig":{"statusCode":"200","messageBody":"` + strings.Repeat("a", 1025) + `"}}`, fault: "messageBody has 1025 characters, want at most 1024"},
+	"a redirect of another status":     {annotation: "actions.act", value: redirectOf(`"path":"/a","statusCode":"HTTP_307"`), fault: `statusCode "HTTP_307": want HTTP_301 or HTTP_302`},
+	"a redirect to a relative path":    {annotation: "actions.act", value: redirectOf(`"path":"a","statusCode":"HTTP_302"`), fault: `redirectConfig.path "a": want a slash`},
+	"a redirect to port 0":             {annotation: "actions.act", value: redirectOf(`"port":"0","statusCode":"HTTP_302"`), fault: `redirectConfig.port "0": want 1 to 65535`},
+	"a redirect to port 65536":         {annotation: "actions.act", value: redirectOf(`"port":"65536","statusCode":"HTTP_302"`), fault: `redirectConfig.port "65536": want 1 to 65535`},
+	"a redirect to another protocol":   {annotation: "actions.act", value: redirectOf(`"protocol":"http","statusCode":"HTTP_302"`), fault: `redirectConfig.protocol "http": want HTTP, HTTPS`},
+	"a redirect of HTTPS to HTTP": {
+		annotation: "actions.act", value: redirectOf(`"protocol":"HTTP","statusCode":"HTTP_302"`),
+		fault: `actions.act, value "{\"type\":\"redirect\",\"redirectConfig\":{\"protocol\":\"HTTP\",\"statusCode\":\"HTTP_302\"}}": AWS redirects no HTTPS to ` +
+			"HTTP, as on port 443: want HTTPS or #{protocol} in redirectConfig.protocol",
+	},
+	"a default backend of HTTPS that redirects to HTTP": {annotation: "actions.act", value: redirectOf(`"protocol":"HTTP","statusCode":"HTTP_302"`), do: func(_ *input.Input, b *networkingv1.Ingress) {
+		b.Spec.DefaultBackend = b.Spec.Rules[0].HTTP.Paths[1].Backend.DeepCopy()
+		b.Spec.Rules[0].HTTP.Paths = b.Spec.Rules[0].HTTP.Paths[:1]
+	}, fault: "AWS redirects no HTTPS to HTTP, as on port 443"},
 	"a redirect to a long host":         {annotation: "actions.act", value: redirectOf(`"host":"` + strings.Repeat("a", 129) + `","statusCode":"HTTP_302"`), fault: "redirectConfig.host has 129 characters"},
 	"a redirect to itself, other query": {annotation: "actions.act", value: redirectOf(`"query":"a=b","statusCode":"HTTP_302"`), fault: "paths[1]: the redirect leads to where it is"},
 	"a default backend that redirects to itself": {annotation: "actions.act", value: redirectOf(`"statusCode":"HTTP_302"`), do: func(_ *input.Input, b *networkingv1.Ingress) {

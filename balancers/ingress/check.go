@@ -20,8 +20,8 @@ type checker struct{ *draft }
 // without the members that have it. It finds the subnets of the load balancer, too.
 func (d checker) check() map[*reading.Reading]annotation.Fault {
 	for _, check := range []func() map[*reading.Reading]annotation.Fault{
-		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkCertificates,
-		d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, d.checkQuotas, frontBuilder(d).checkFront,
+		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkDowngrades,
+		d.checkCertificates, d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, d.checkQuotas, frontBuilder(d).checkFront,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults
@@ -98,6 +98,29 @@ func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: want HTTPS alone in %s, or a redirect in %s",
 						version, l.port, annotation.ListenPorts.FullName(), annotation.SSLRedirect.FullName())}
 				}
+			}
+		}
+	}
+	return faults
+}
+
+// checkDowngrades finds redirects of HTTPS listeners to HTTP, which AWS does not have.
+func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
+	faults := map[*reading.Reading]annotation.Fault{}
+	for _, l := range d.listeners {
+		if l.protocol != annotation.HTTPS {
+			continue
+		}
+		for _, rule := range append(slices.Clone(l.rules), l.fallbacks()...) {
+			if to := rule.Action.Redirect; to == nil || to.Protocol != string(annotation.HTTP) {
+				continue
+			}
+			r := d.built[slices.IndexFunc(d.built, func(r *reading.Reading) bool { return r.Name == rule.Owner })]
+			key := annotation.Actions.FullName() + rule.Backend
+			if _, known := faults[r]; !known {
+				faults[r] = annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: fmt.Sprintf(
+					"AWS redirects no HTTPS to HTTP, as on port %d: want HTTPS or %s in redirectConfig.protocol, or HTTP alone in %s",
+					l.port, annotation.SameProtocol, annotation.ListenPorts.FullName())}
 			}
 		}
 	}

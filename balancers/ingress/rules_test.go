@@ -159,6 +159,11 @@ func TestRules(t *testing.T) {
 - {http: {paths: [{path: /a, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}]}}`,
 			http: []string{"a.com -> HTTP_301 HTTPS #{host} 443 /#{path} #{query}", "b.com -> shop/web-web:80*1", "/a -> shop/web-web:80*1"},
 		},
+		"a redirect from HTTP to HTTP": {
+			annotations: map[string]string{"actions.to": `{"type":"redirect","redirectConfig":{"protocol":"HTTP","port":"8080","statusCode":"HTTP_302"}}`},
+			rules:       `[{host: a.com, http: {paths: [{backend: {service: {name: to, port: {name: use-annotation}}}}]}}]`,
+			http:        []string{"a.com -> HTTP_302 HTTP #{host} 8080 /#{path} #{query}"},
+		},
 		"a redirect to another path does not lead to itself": {
 			annotations: map[string]string{"actions.to": `{"type":"redirect","redirectConfig":{"path":"/new","statusCode":"HTTP_302"}}`},
 			rules: `

@@ -80,6 +80,9 @@ func (r ruleReader) readFallback() {
 	}
 	r.Fail(annotation.At(field, err))
 	r.Fallback = &Rule{Rule: stack.Rule{Owner: r.Name, Action: action}, Field: field}
+	if backend.Service != nil {
+		r.Fallback.Backend = backend.Service.Name
+	}
 }
 
 // indexed is a path with its index in the Ingress.

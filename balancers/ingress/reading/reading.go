@@ -51,6 +51,8 @@ type Reading struct {
 type Rule struct {
 	stack.Rule
 	Field string // the path of the field that asks for it
+	// Backend is the name of the backend there, which goes on the names of annotations that say more of the rule.
+	Backend string
 }
 
 // Read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.

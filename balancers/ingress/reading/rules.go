@@ -43,7 +43,10 @@ func (r ruleReader) rule(host string, path networkingv1.HTTPIngressPath, field s
 	if err != nil {
 		return Rule{}, err
 	}
-	built := Rule{Rule: stack.Rule{Owner: r.Name, Conditions: conditions, Action: action, Transforms: transforms, Tags: r.Tags}, Field: field}
+	built := Rule{
+		Rule:  stack.Rule{Owner: r.Name, Conditions: conditions, Action: action, Transforms: transforms, Tags: r.Tags},
+		Field: field, Backend: name,
+	}
 	if stays(action) && !LeadsToItself(built.Rule, annotation.HTTP, 0) { // else no listener has it
 		return Rule{}, errStays
 	}

@@ -102,6 +102,16 @@ func (a Action) Validate(mostGroups int) error {
 	return a.Fixed.validate()
 }
 
+// ValidateOver checks an action of a listener of that protocol: over HTTPS alone one can log in, and nothing is redirected to HTTP (so says
+// the API reference of RedirectActionConfig).
+func (a Action) ValidateOver(protocol string) error {
+	const https = "HTTPS"
+	if a.Redirect != nil && protocol == https && a.Redirect.Protocol == "HTTP" {
+		return invalidAction("Redirecting HTTPS to HTTP is not supported")
+	}
+	return a.Auth.Validate(protocol == https)
+}
+
 // The bounds of a forward action.
 const (
 	largestWeight = 999

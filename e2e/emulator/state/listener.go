@@ -147,7 +147,7 @@ func (m *Machine) validateListener(b *balancer, own string, spec ListenerSpec) e
 
 // validateAction checks an action of a listener with that protocol, with the groups that it names.
 func (m *Machine) validateAction(b *balancer, protocol string, a routing.Action) error {
-	if err := cmp.Or(a.Validate(m.opts.Quotas.GroupsPerAction), a.Auth.Validate(protocol == ProtocolHTTPS)); err != nil {
+	if err := cmp.Or(a.Validate(m.opts.Quotas.GroupsPerAction), a.ValidateOver(protocol)); err != nil {
 		return err
 	}
 	var groups []*group
@@ -232,10 +232,10 @@ func (m *Machine) ModifyListener(arn string, change ListenerSpec) (Listener, err
 	return l.public(), nil
 }
 
-// validateRulesFor refuses a protocol over which rules cannot ask for a login.
+// validateRulesFor refuses a protocol over which rules cannot do what they do.
 func (l *listener) validateRulesFor(protocol string) error {
 	for _, r := range l.rules {
-		if err := r.Action.Auth.Validate(protocol == ProtocolHTTPS); err != nil && !r.IsDefault() {
+		if err := r.Action.ValidateOver(protocol); err != nil && !r.IsDefault() {
 			return err
 		}
 	}

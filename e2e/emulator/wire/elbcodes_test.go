@@ -180,6 +180,47 @@ func TestListenerCodes(t *testing.T) {
 	wantCode(t, err, "OperationNotPermitted")
 }
 
+// TestNothingRedirectsHTTPSToHTTP has neither a listener nor a rule do so, and others do.
+func TestNothingRedirectsHTTPSToHTTP(t *testing.T) {
+	const refused = "InvalidLoadBalancerAction"
+	b := newELBBed(t)
+	lb := b.balancer("lb")
+	to := func(protocol string) types.Action {
+		return types.Action{Type: "redirect", RedirectConfig: &types.RedirectActionConfig{
+			Protocol: &protocol, Host: aws.String("a.example"), StatusCode: "HTTP_301",
+		}}
+	}
+	secure := func(a types.Action) (*elb.CreateListenerOutput, error) {
+		return b.elb.CreateListener(ctx(t), &elb.CreateListenerInput{
+			LoadBalancerArn: &lb, Port: aws.Int32(443), Protocol: "HTTPS", DefaultActions: []types.Action{a},
+			Certificates: []types.Certificate{{CertificateArn: aws.String(certificate)}},
+		})
+	}
+	create := func(listener string, priority int, a types.Action) error {
+		_, err := b.elb.CreateRule(ctx(t), ruleOf(listener, priority, "/", a))
+		return err
+	}
+	change := func(rule string, a types.Action) error {
+		_, err := b.elb.ModifyRule(ctx(t), &elb.ModifyRuleInput{RuleArn: &rule, Actions: []types.Action{a}})
+		return err
+	}
+	_, err := secure(to("HTTP"))
+	wantCode(t, err, refused)
+	https := *must[*elb.CreateListenerOutput](t)(secure(to("#{protocol}"))).Listeners[0].ListenerArn
+	_, err = b.elb.ModifyListener(ctx(t), &elb.ModifyListenerInput{ListenerArn: &https, DefaultActions: []types.Action{to("HTTP")}})
+	wantCode(t, err, refused)
+	rule := b.rule(https, 1, "/", to("HTTPS"))
+	wantCode(t, change(rule, to("HTTP")), refused)
+	wantCode(t, create(https, 2, to("HTTP")), refused)
+	http := b.listener(lb, 80, to("HTTP"))
+	wantCode(t, create(http, 1, to("HTTP")), "")
+	_, err = b.elb.ModifyListener(ctx(t), &elb.ModifyListenerInput{
+		ListenerArn: &http, Protocol: "HTTPS", DefaultActions: []types.Action{fixed("404")},
+		Certificates: []types.Certificate{{CertificateArn: aws.String(certificate)}},
+	})
+	wantCode(t, err, refused)
+}
+
 func TestRuleCodes(t *testing.T) {
 	b := newELBBed(t)
 	lb, other := b.balancer("lb"), b.balancer("other")
