@@ -34,8 +34,8 @@
 //	status.go        the load balancer's name, in the status of each member
 //	events.go        writes events: what members are told, each of itself, and once; the texts about faults and waits
 //	leftovers.go     groups without any Ingress of which something is left in AWS
-//	memory.go        what is remembered between passes: refusals, since when target groups are waited for, what members were told; a restart
-//	                 loses nothing that is needed
+//	memory.go        what is remembered between passes: refusals, since when target groups and load balancers are waited for, what members
+//	                 were told; a restart loses nothing that is needed
 //	versions.go      which version of its Secret each rule was last given, as AWS does not show it; starts passes when a Secret changes
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns

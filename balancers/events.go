@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -71,11 +72,16 @@ func (p teller) warn(member *networkingv1.Ingress, reason, format string, args .
 
 // warnAll tells all members of the group, also those that are being deleted.
 func (p teller) warnAll(reason, format string, args ...any) {
+	p.failing = p.failing || len(p.members.Active)+len(p.members.Inactive) > 0
+	p.tellAll(reason, format, args...)
+}
+
+func (p teller) tellAll(reason, format string, args ...any) {
 	for _, member := range p.members.Active {
-		p.warn(member.Ingress, reason, format, args...)
+		p.tell(member.Ingress, corev1.EventTypeWarning, reason, format, args...)
 	}
 	for _, member := range p.members.Inactive {
-		p.warn(member, reason, format, args...)
+		p.tell(member, corev1.EventTypeWarning, reason, format, args...)
 	}
 }
 
@@ -154,6 +160,32 @@ func (p teller) tellClosed() {
 			p.tell(member, corev1.EventTypeWarning, reasonWarning, "the load balancer keeps its former security groups until targets of binding "+
 				"%s/%s let in the new ones, for --replacement-timeout=%s at most: %s",
 				binding.Namespace, binding.Name, p.ReplacementTimeout, binding.Awaited)
+		}
+	}
+}
+
+// setup is for how long AWS may set a load balancer up before members are told: some 5 minutes are usual.
+const setup = 10 * time.Minute
+
+// tellInactive tells all members of a load balancer that AWS could not set up, or takes long for.
+func (p teller) tellInactive() {
+	now := p.Clock.Now()
+	for _, s := range p.seen.All() {
+		for i := range s.LoadBalancers {
+			balancer := &s.LoadBalancers[i]
+			left := p.memory.noteInactive(balancer, now).Add(setup).Sub(now)
+			switch {
+			case balancer.Active:
+			case balancer.Failed != "":
+				p.soon(apply.FailedPause)
+				p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("load balancer %s, which AWS could not set up: %s (when that is fixed, "+
+					"delete it in AWS, and it is made again)", balancer.Name, balancer.Failed))
+			case left > 0:
+				p.soon(left)
+			default:
+				p.tellAll(reasonWarning, "AWS has not set up load balancer %s in %d minutes: until it has, nobody is served by it",
+					balancer.Name, int(setup.Minutes()))
+			}
 		}
 	}
 }

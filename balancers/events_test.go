@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -50,6 +51,56 @@ func TestSuccessIsToldWhenAllStepsHadTheirTurn(t *testing.T) {
 			b.mustPass(edge)
 			if diff := cmp.Diff(tc.want, b.events); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Who waits for a load balancer is told when AWS cannot set it up, or takes long.
+func TestALoadBalancerThatIsNotActiveIsTold(t *testing.T) {
+	failed, front := balancer("new", false, 80), balancer("front", false)
+	failed.Failed, front.Network, front.Failed = "no free addresses", true, "no network interface"
+	const mend = " (when that is fixed, delete it in AWS, and it is made again)"
+	for name, tc := range map[string]struct {
+		seen  stack.Stack
+		after time.Duration
+		want  []string
+		again time.Duration
+	}{
+		"it is being set up": {seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer("new", false, 80)}}, after: time.Minute, again: setup - time.Minute},
+		"that takes long": {
+			seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer("new", false, 80)}}, after: setup, again: time.Hour,
+			want: []string{"IngressWarning: AWS has not set up load balancer new in 10 minutes: until it has, nobody is served by it"},
+		},
+		"it has failed": {
+			seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{failed}}, after: time.Minute, again: apply.FailedPause,
+			want: []string{"FailedDeployModel: Failed deploy model due to load balancer new, which AWS could not set up: no free addresses" + mend},
+		},
+		"what stands in front has": {
+			seen: stack.Stack{
+				LoadBalancers: []stack.LoadBalancer{balancer("new", true, 80)}, Front: &stack.Stack{LoadBalancers: []stack.LoadBalancer{front}},
+			}, after: time.Minute, again: apply.FailedPause,
+			want: []string{"FailedDeployModel: Failed deploy model due to load balancer front, which AWS could not set up: no network interface" + mend},
+		},
+		"it is active": {seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer("new", true, 80)}}, after: setup, again: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), served(ingressOf("a", edge), newHost, edge), served(ingressOf("b", edge), newHost, edge))
+			b.seen[edge.String()] = tc.seen
+			b.mustPass(edge)
+			b.clock.Step(tc.after)
+			result := b.mustPass(edge)
+			var want []string
+			for _, member := range []string{"a", "b"} {
+				for _, text := range tc.want {
+					want = append(want, member+" Warning "+text)
+				}
+			}
+			if diff := cmp.Diff(want, b.events); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if result.RequeueAfter != tc.again {
+				t.Errorf("again in %v, want %v", result.RequeueAfter, tc.again)
 			}
 		})
 	}

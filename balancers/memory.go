@@ -31,6 +31,8 @@ type memories struct {
 type memory struct {
 	told    map[told]bool
 	refused map[types.UID]refusal
+	// inactive is since when a load balancer was seen that is not active, by ARN.
+	inactive map[string]time.Time
 	// moved is when the name of a load balancer was in no status any longer, by ARN.
 	moved map[string]time.Time
 	// rerouted is when rules were changed last. As far as is known that may have been just before this memory began.
@@ -66,8 +68,8 @@ func (m *memories) of(group membership.Group, now time.Time) *memory {
 	}
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
-			told: map[told]bool{}, refused: map[types.UID]refusal{}, moved: map[string]time.Time{}, left: map[types.UID]time.Time{},
-			rerouted: now,
+			told: map[told]bool{}, refused: map[types.UID]refusal{}, inactive: map[string]time.Time{}, moved: map[string]time.Time{},
+			left: map[types.UID]time.Time{}, rerouted: now,
 		}
 	}
 	return m.groups[group]
@@ -149,6 +151,18 @@ func (m *memory) noteWait(part string, now time.Time) (since time.Time) {
 	}
 	m.waiting = append(m.waiting, w)
 	return w.since
+}
+
+// noteInactive takes in whether a load balancer is active. It returns since when it is not.
+func (m *memory) noteInactive(balancer *stack.LoadBalancer, now time.Time) (since time.Time) {
+	if balancer.Active {
+		delete(m.inactive, balancer.ARN)
+		return now
+	}
+	if m.inactive[balancer.ARN].IsZero() {
+		m.inactive[balancer.ARN] = now
+	}
+	return m.inactive[balancer.ARN]
 }
 
 // waits is the target group's place among those that are waited for, -1 for none.

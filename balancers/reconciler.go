@@ -204,6 +204,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	teller{p}.tellWait()
 	teller{p}.tellClosed()
+	teller{p}.tellInactive()
 	errs = join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
 		return p.wholeGroup(errs, err)

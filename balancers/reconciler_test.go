@@ -49,8 +49,8 @@ func TestAMemberHasItsFinalizerFirstAndItsStatusWhileTheLoadBalancerIsProvisione
 	}
 	take(&b.writes)
 	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
-	if result := b.mustPass(edge); result.RequeueAfter != time.Hour {
-		t.Errorf("again in %v, want the drift interval", result.RequeueAfter)
+	if result := b.mustPass(edge); result.RequeueAfter != setup {
+		t.Errorf("again in %v, want it when the load balancer should be active", result.RequeueAfter)
 	}
 	if len(b.writes)+len(b.events) > 0 {
 		t.Errorf("a pass with nothing to do writes %v, and tells %v", b.writes, b.events)

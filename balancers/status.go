@@ -31,7 +31,7 @@ type statuses struct{ *pass }
 func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 	if shown := p.shown(); shown != nil {
 		for _, member := range p.members.Active {
-			if p.wanted.Front != nil && p.shownFront(member.Ingress) == nil {
+			if p.wanted.Front != nil && p.shownFront(member.Ingress) == nil && !p.hasFailedFront() {
 				p.soon(frontPause)
 			}
 			if p.isToShow(member.Ingress, shown) && !p.awaitsFront(member) {
@@ -59,6 +59,11 @@ func (p statuses) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalanc
 
 // frontPause is how often it is looked whether what stands in front has become active.
 const frontPause = 10 * time.Second
+
+// hasFailedFront reports whether AWS could not set up what stands in front.
+func (p statuses) hasFailedFront() bool {
+	return p.seen.Front != nil && slices.ContainsFunc(p.seen.Front.LoadBalancers, func(b stack.LoadBalancer) bool { return b.Failed != "" })
+}
 
 // awaitsFront reports whether the member's status is to name what stands in front alone, which clients cannot use yet.
 func (p statuses) awaitsFront(member membership.Member) bool {

@@ -167,7 +167,7 @@ func (v detailReader) readListenerTags(ctx context.Context, b *stack.LoadBalance
 	return err
 }
 
-// readStates reads which load balancers have become active.
+// readStates reads which load balancers have become active, or could not be set up.
 func (v detailReader) readStates(ctx context.Context, s *stack.Stack) error {
 	if s.Front != nil {
 		if err := v.readStates(ctx, s.Front); err != nil {
@@ -188,7 +188,7 @@ func (v detailReader) readStates(ctx context.Context, s *stack.Stack) error {
 			return err
 		}
 		for _, described := range out.LoadBalancers {
-			b.Active = isActive(described)
+			b.Active, b.Failed = isActive(described), failure(described)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@
 package account
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,11 +27,20 @@ func isActive(b types.LoadBalancer) bool {
 	return b.State != nil && (b.State.Code == types.LoadBalancerStateEnumActive || b.State.Code == types.LoadBalancerStateEnumActiveImpaired)
 }
 
+// failure is why AWS could not set up a load balancer, "" unless it could not.
+func failure(b types.LoadBalancer) string {
+	if b.State == nil || b.State.Code != types.LoadBalancerStateEnumFailed {
+		return ""
+	}
+	return cmp.Or(aws.ToString(b.State.Reason), "AWS does not say why")
+}
+
 func loadBalancer(b types.LoadBalancer, tags map[string]string) stack.LoadBalancer {
 	out := stack.LoadBalancer{
 		Network: b.Type == types.LoadBalancerTypeEnumNetwork,
-		ARN:     aws.ToString(b.LoadBalancerArn), DNSName: aws.ToString(b.DNSName), Active: isActive(b), Name: aws.ToString(b.LoadBalancerName),
-		Scheme: string(b.Scheme), AddressType: string(b.IpAddressType), Tags: tags, CustomerPool: aws.ToString(b.CustomerOwnedIpv4Pool),
+		ARN:     aws.ToString(b.LoadBalancerArn), DNSName: aws.ToString(b.DNSName), Active: isActive(b), Failed: failure(b),
+		Name: aws.ToString(b.LoadBalancerName), Scheme: string(b.Scheme), AddressType: string(b.IpAddressType), Tags: tags,
+		CustomerPool: aws.ToString(b.CustomerOwnedIpv4Pool),
 	}
 	if pools := b.IpamPools; pools != nil {
 		out.IPAMPool = aws.ToString(pools.Ipv4IpamPoolId)

@@ -193,6 +193,32 @@ func TestWhatAWSDoesNotFindYetStaysAsItIsKnown(t *testing.T) {
 	}
 }
 
+// Whether AWS could set up a load balancer is read again as long as it is not active.
+func TestAFailedLoadBalancerIsSeenWithItsReason(t *testing.T) {
+	c := newCloud()
+	c.add("arn", tagged("g"))
+	v, clock := viewOf(c)
+	for _, tc := range []struct {
+		state types.LoadBalancerState
+		want  string
+	}{
+		{types.LoadBalancerState{Code: types.LoadBalancerStateEnumProvisioning}, ""},
+		{types.LoadBalancerState{Code: types.LoadBalancerStateEnumFailed, Reason: aws.String("no addresses")}, "no addresses"},
+		{types.LoadBalancerState{Code: types.LoadBalancerStateEnumFailed}, "AWS does not say why"},
+		{types.LoadBalancerState{Code: types.LoadBalancerStateEnumActive}, ""},
+	} {
+		c.balancers[0].State = &tc.state
+		clock.SetTime(clock.Now().Add(statePause))
+		seen, err := v.Stack(t.Context(), id("g"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seen.LoadBalancers[0].Failed; got != tc.want {
+			t.Errorf("%s: failed due to %q, want %q", tc.state.Code, got, tc.want)
+		}
+	}
+}
+
 func TestNamesAreAwaitedForAWhile(t *testing.T) {
 	v, clock := viewOf(newCloud())
 	for _, tc := range []struct {

@@ -335,6 +335,7 @@ func TestWaits(t *testing.T) {
 	}{
 		"an active load balancer":                       {wait: active, balancer: types.LoadBalancerStateEnumActive},
 		"one that is being provisioned":                 {wait: active, balancer: types.LoadBalancerStateEnumProvisioning, want: activePause},
+		"one that could not be set up":                  {wait: active, balancer: types.LoadBalancerStateEnumFailed, want: FailedPause},
 		"a new group that is healthy":                   {wait: takeOver, new: targets(healthy, unhealthy), old: targets(healthy)},
 		"a new group with a target that is checked":     {wait: takeOver, new: targets(healthy, initial), old: targets(healthy), want: healthyPause},
 		"a new group without targets":                   {wait: takeOver, new: targets(), old: targets(healthy), want: healthyPause},

@@ -28,6 +28,9 @@ func (d *doing) isWaitable(wait *steps.Wait) bool {
 		func(r stack.Ref) bool { return d.refs.ref(r) != "" })
 }
 
+// FailedPause is how often it is looked whether somebody has deleted a load balancer that AWS could not set up.
+const FailedPause = 5 * time.Minute
+
 // wait says when to look again whether what is waited for holds, 0 if it holds or nothing is waited for. What AWS does not find yet does
 // not hold.
 func (d *doing) wait(ctx context.Context, wait *steps.Wait) (pause time.Duration, err error) {
@@ -76,8 +79,12 @@ func (w waits) active(ctx context.Context, arn string) (time.Duration, error) {
 		return 0, err
 	}
 	for _, b := range out.LoadBalancers {
-		if b.State != nil && (b.State.Code == types.LoadBalancerStateEnumActive || b.State.Code == types.LoadBalancerStateEnumActiveImpaired) {
+		switch {
+		case b.State == nil:
+		case b.State.Code == types.LoadBalancerStateEnumActive || b.State.Code == types.LoadBalancerStateEnumActiveImpaired:
 			return 0, nil
+		case b.State.Code == types.LoadBalancerStateEnumFailed:
+			return FailedPause, nil
 		}
 	}
 	return activePause, nil

@@ -62,6 +62,7 @@ type LoadBalancer struct {
 	Network      bool   // a Network Load Balancer, else an Application Load Balancer
 	ARN, DNSName string // of one that is seen
 	Active       bool   // it is seen to serve
+	Failed       string // why AWS could not set up one that is seen, "" unless it could not
 
 	Name      string
 	SpareName string // for one that replaces another that has the name; of one that is wanted

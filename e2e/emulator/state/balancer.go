@@ -55,8 +55,9 @@ type Balancer struct {
 	// Elastic are its Elastic IP addresses, by subnet.
 	Elastic map[string]Allocation
 	Created time.Time
-	// Active says that it takes traffic in; before, it is being provisioned.
+	// Active says that it takes traffic in; before, it is being provisioned. Failed is why that came to nothing.
 	Active bool
+	Failed string
 }
 
 type balancer struct {
@@ -120,10 +121,11 @@ func (m *Machine) CreateBalancer(account string, spec BalancerSpec) (Balancer, e
 	return b.Balancer, nil
 }
 
-// provision plans the moment at which a load balancer is active.
+// provision plans the moment at which a load balancer is active, or has failed.
 func (m *Machine) provision(b *balancer, now time.Time) {
+	doom := m.doom
 	m.later(now.Add(m.region.Draw(m.opts.Delays.Provisioning)), func(time.Time) {
-		b.Active = true
+		b.Active, b.Failed = doom == "", doom
 		m.nudge()
 	})
 }

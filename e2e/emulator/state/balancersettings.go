@@ -146,3 +146,10 @@ func (m *Machine) leaveInterfaces(b *balancer, now time.Time) {
 		m.later(until, func(time.Time) { m.lingering[id]-- })
 	}
 }
+
+// FailProvisioning has load balancers that API calls ask for from now on fail for that reason, "" has them become active again.
+func (m *Machine) FailProvisioning(reason string) {
+	m.enter()
+	defer m.leave()
+	m.doom = reason
+}

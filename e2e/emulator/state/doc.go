@@ -24,7 +24,8 @@
 // says when to come back; Report says how a check went; Decide says who gets a request. Any other call applies what is due
 // first, so a reader never sees the past, whoever drives. Times in the journal are those of the moment itself.
 //
-// A load balancer that an API call asks for is provisioned for some minutes (Delays.Provisioning) before it takes anything in. Its
+// A load balancer that an API call asks for is provisioned for some minutes (Delays.Provisioning) before it takes anything in, or fails
+// (FailProvisioning). Its
 // listeners have rules, which decide what is done with a request (Decide); what they say is in package routing. Changed rules are shown at
 // once; the data plane follows them in batches: all changes of a load balancer up to the batch are in force from the same moment on, later
 // ones are seen apart. A target group that any listener or rule names is in use, even with weight 0 and for requests that never come: its

@@ -42,6 +42,8 @@ type Machine struct {
 	allocations map[string]Allocation
 	lingering   map[string]int // allocations that deleted load balancers have left, and how many
 	nodes       int            // load balancers that got addresses so far
+	// doom is why load balancers that are asked for from now on cannot be set up, "" as they can.
+	doom string
 }
 
 // New makes a machine whose load balancers are in a network, with certificates of an ACM.

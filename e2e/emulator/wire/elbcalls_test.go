@@ -96,6 +96,22 @@ func TestRuleRoundTrip(t *testing.T) {
 	}
 }
 
+// TestALoadBalancerFails has one be no longer provisioned, nor ever active.
+func TestALoadBalancerFails(t *testing.T) {
+	b := newELBBed(t)
+	b.machine.FailProvisioning("no free addresses")
+	doomed := b.balancer("doomed")
+	b.machine.FailProvisioning("")
+	fine := b.balancer("fine")
+	b.clock.Step(5 * time.Minute)
+	if got := b.described(doomed).State; got.Code != "failed" || aws.ToString(got.Reason) != "no free addresses" {
+		t.Errorf("state %s, reason %q", got.Code, aws.ToString(got.Reason))
+	}
+	if got := b.described(fine).State; got.Code != "active" || got.Reason != nil {
+		t.Errorf("state %s, reason %q", got.Code, aws.ToString(got.Reason))
+	}
+}
+
 // TestLoadBalancerLife follows one from its creation until its security groups are free.
 func TestLoadBalancerLife(t *testing.T) {
 	b := newELBBed(t)

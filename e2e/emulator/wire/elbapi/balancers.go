@@ -27,7 +27,8 @@ type elasticXML struct {
 }
 
 type balancerStateXML struct {
-	Code string
+	Code   string
+	Reason string `xml:",omitempty"`
 }
 
 type balancerXML struct {
@@ -52,10 +53,6 @@ type balancersXML struct {
 }
 
 func balancerAnswer(b state.Balancer) balancerXML {
-	code := "provisioning"
-	if b.Active {
-		code = "active"
-	}
 	answer := balancerXML{
 		LoadBalancerArn:  b.ARN,
 		DNSName:          b.DNSName,
@@ -63,7 +60,7 @@ func balancerAnswer(b state.Balancer) balancerXML {
 		LoadBalancerName: b.Name,
 		Scheme:           b.Scheme,
 		VpcID:            b.VPC,
-		State:            balancerStateXML{code},
+		State:            balancerState(b),
 		Type:             b.Type,
 		IPAddressType:    b.AddressType,
 		CustomerPool:     b.CustomerPool,
@@ -74,6 +71,16 @@ func balancerAnswer(b state.Balancer) balancerXML {
 		answer.AvailabilityZones.Members = append(answer.AvailabilityZones.Members, zoneAnswer(b, zone))
 	}
 	return answer
+}
+
+func balancerState(b state.Balancer) balancerStateXML {
+	switch {
+	case b.Active:
+		return balancerStateXML{Code: "active"}
+	case b.Failed != "":
+		return balancerStateXML{"failed", b.Failed}
+	}
+	return balancerStateXML{Code: "provisioning"}
 }
 
 func zoneAnswer(b state.Balancer, zone ec2.Subnet) zoneXML {

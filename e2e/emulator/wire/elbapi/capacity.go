@@ -44,7 +44,7 @@ func capacityAnswer(r state.Reservation, err error) (any, error) {
 		return answer, nil
 	}
 	for _, zone := range r.Zones {
-		shown := zoneCapacityXML{AvailabilityZone: zone, State: balancerStateXML{r.State}}
+		shown := zoneCapacityXML{AvailabilityZone: zone, State: balancerStateXML{Code: r.State}}
 		if r.State == state.CapacityProvisioned {
 			share := float64(r.Units) / float64(len(r.Zones))
 			shown.EffectiveCapacityUnits = &share
