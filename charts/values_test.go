@@ -68,6 +68,7 @@ var valueCases = map[string]struct {
 	"ingressDriftInterval":                             {value: `"2h"`, with: []string{provision}, want: `- "--ingress-drift-interval=2h"`},
 	"loadBalancerRuleQuota":                            {value: `200`, with: []string{provision}, want: `- "--load-balancer-rule-quota=200"`},
 	"loadBalancerCertificateQuota":                     {value: `50`, with: []string{provision}, want: `- "--load-balancer-certificate-quota=50"`},
+	"frontendNlbTargetQuota":                           {value: `1000`, with: []string{provision}, want: `- "--frontend-nlb-target-quota=1000"`},
 	"webhookConfig.disableIngressValidation":           {value: `true`, with: []string{provision}},
 	"webhookConfig.ingressValdationFailurePolicy":      {value: `"Fail"`, with: []string{provision}},
 	"webhookConfig.ingressValidationObjectSelector":    {value: `{"matchLabels":{"tier":"web"}}`, with: []string{provision}, want: `tier: web`},

@@ -134,6 +134,17 @@ func TestFront(t *testing.T) {
 			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-scheme=internet-facing", "frontend-nlb-eip-allocations=eipalloc-0a"},
 			held:        "1 addresses for",
 		},
+		"more ports than AWS lets the load balancer be a target at": {
+			annotations: [3]string{"enable-frontend-nlb=true", "listen-ports=" + listenPorts(11)},
+			held: "with this Ingress the load balancer would have 11 ports in front, each of which counts as 50 targets of the Network Load Balancer, " +
+				"and its quota is 10: want fewer, another group, or a higher quota",
+		},
+		"more ports than in all zones": {
+			annotations: [3]string{
+				"enable-frontend-nlb=true;frontend-nlb-attributes=load_balancing.cross_zone.enabled=true", "listen-ports=" + listenPorts(6),
+			},
+			held: "6 ports in front, each of which counts as 100 targets of the Network Load Balancer, and its quota is 5",
+		},
 		"a tag that is ours": {annotations: [3]string{"enable-frontend-nlb=true", "frontend-nlb-tags=ingress.k8s.aws/stack=x"}, held: "is the controller's own"},
 		"ports are checked at paths of their own": {
 			annotations: [3]string{
@@ -187,6 +198,28 @@ func TestFront(t *testing.T) {
 				t.Errorf("no warning %q in %v", tc.warned, faults)
 			}
 		})
+	}
+}
+
+// listenPorts are so many ports in an annotation, those of the other members first.
+func listenPorts(n int) string {
+	ports := []string{`{"HTTP":80}`, `{"HTTPS":443}`}
+	for i := len(ports); i < n; i++ {
+		ports = append(ports, fmt.Sprintf(`{"HTTP":%d}`, 8000+i))
+	}
+	return "[" + strings.Join(ports, ",") + "]"
+}
+
+// TestPortsInFrontBeyondTheQuotaStay: who wants no more than there is goes over no quota.
+func TestPortsInFrontBeyondTheQuotaStay(t *testing.T) {
+	in := three(t)
+	annotate(&in, 1, annotation.EnableFront.FullName(), "true")
+	before, _ := Build(in)
+	in.Seen = asSeen(before)
+	in.Options.Limits.FrontTargets = 50
+	after, faults := Build(in)
+	if diff := cmp.Diff(frontOf(before)[1:], frontOf(after)[1:]); diff != "" || slices.ContainsFunc(after.Members, func(m stack.Member) bool { return m.Held }) {
+		t.Errorf("faults %v (-before +after):\n%s", faults, diff)
 	}
 }
 

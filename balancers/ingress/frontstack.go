@@ -32,6 +32,9 @@ func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 	if setting, reason := d.frontFault(len(subnets), ports); reason != "" {
 		return d.voters(setting, reason)
 	}
+	if faults := checker(d).checkFrontQuota(); len(faults) > 0 {
+		return faults
+	}
 	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{d.frontBalancer(subnets)}}
 	d.addFrontListeners(ports)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
@@ -40,6 +41,28 @@ func (d checker) checkQuotas() map[*reading.Reading]annotation.Fault {
 		}
 	}
 	return nil
+}
+
+// checkFrontQuota finds the members that want more ports in front than AWS lets the load balancer be a target at.
+func (d checker) checkFrontQuota() map[*reading.Reading]annotation.Fault {
+	attributes, wants, present := map[string]string{}, map[*reading.Reading][]string{}, map[string]bool{}
+	if seen := d.in.SeenFront(); seen != nil {
+		maps.Copy(attributes, seen.Attributes)
+		for _, l := range seen.Listeners {
+			present[strconv.Itoa(int(l.Port))] = slices.ContainsFunc(d.held, func(r *reading.Reading) bool {
+				return r.Ports == nil || slices.Contains(r.FrontPorts, l.Port)
+			})
+		}
+	}
+	maps.Copy(attributes, d.Keys(annotation.FrontAttributes.Name))
+	for _, r := range d.built {
+		for _, port := range r.FrontPorts {
+			wants[r] = append(wants[r], strconv.Itoa(int(port)))
+		}
+	}
+	weight := stack.FrontWeight(attributes)
+	what := fmt.Sprintf("ports in front, each of which counts as %d targets of the Network Load Balancer", weight)
+	return d.over(quota{what, d.in.Options.Limits.FrontTargets / weight, wants, present})
 }
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be

@@ -19,6 +19,8 @@ type Options struct {
 	Certificates int
 	// TargetGroups is the quota: how many target groups the listeners and rules of a load balancer may name. 0 is 100.
 	TargetGroups int
+	// FrontTargets is the quota: how many targets a Network Load Balancer may have in a zone. 0 is 500.
+	FrontTargets int
 	// KeepTag says which keys of tags are not ours to remove, besides AWS's own and the incumbent's former ones; nil for none.
 	KeepTag func(key string) bool
 }
@@ -42,7 +44,7 @@ type Overflow struct {
 // than the one that has its target groups, and the scheme of that one.
 func Make(wanted, seen stack.Stack, options Options) (steps.Plan, []Overflow) {
 	options.Rules, options.Certificates = cmp.Or(options.Rules, 100), cmp.Or(options.Certificates, 25)
-	options.TargetGroups = cmp.Or(options.TargetGroups, 100)
+	options.TargetGroups, options.FrontTargets = cmp.Or(options.TargetGroups, 100), cmp.Or(options.FrontTargets, 500)
 	v, d := look(wanted, seen, options), &draft{deleted: map[string]bool{}}
 	switch {
 	case len(wanted.LoadBalancers) > 0:
@@ -117,7 +119,7 @@ func newPlanner(v *view, d *draft) *planner {
 	p := &planner{
 		view: v, draft: d, groups: m.groups, left: map[string]bool{},
 		securityGroups: securityGroupSteps{v, d}, loadBalancer: loadBalancerSteps{v, d}, targetGroups: targetGroupSteps{v, d, m.groups},
-		bindings: bindingSteps{v, d, m.groups}, routes: &routes{draft: d, groups: m.groups, listeners: list, most: v.options.TargetGroups},
+		bindings: bindingSteps{v, d, m.groups}, routes: &routes{draft: d, groups: m.groups, listeners: list, most: v.mostGroups()},
 	}
 	p.listeners = &listenerSteps{view: v, draft: d, list: list, routes: p.routes, rules: ruleSteps{d, v.wanted.ID.Kind}}
 	return p

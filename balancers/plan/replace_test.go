@@ -105,6 +105,28 @@ func (w *world) hasAllOf(before *world) error {
 	return nil
 }
 
+// While another load balancer replaces the one behind, the one in front has the target groups of both, as many as there is room for: each
+// counts as 50 targets.
+func TestWhatIsInFrontMovesWithinTheQuota(t *testing.T) {
+	member := genMember{Name: "ns/m", Type: "ip", Rules: []genRule{
+		{Port: 80, Path: "/a", To: []genTarget{{0, 1}}}, {Port: 443, Path: "/a", To: []genTarget{{0, 1}}},
+	}}
+	for name, test := range map[string]struct {
+		groups  int
+		refused bool
+	}{"room for both": {4, false}, "room for one": {3, false}, "room for none": {2, true}} {
+		t.Run(name, func(t *testing.T) {
+			w, options := newWorld(), Options{FrontTargets: 50 * test.groups}
+			w.groups = test.groups
+			w.settle(t, genStack{Front: 1, Members: []genMember{member}})
+			planned, _ := Make(genStack{Internal: true, Front: 1, Members: []genMember{member}}.want(), w.seen(), options)
+			if err := w.run(planned, nothing); (err != nil) != test.refused {
+				t.Errorf("%v:\n%s", err, lines(planned))
+			}
+		})
+	}
+}
+
 // A target group that takes over has to be named beside the one that serves. Where the quota has room for one more, they take over
 // one after the other. Where it has none, AWS refuses that, and what serves stays.
 func TestTargetGroupsAreReplacedWithinTheQuota(t *testing.T) {

@@ -96,6 +96,14 @@ func (v *view) isElsewhere(arn string) bool {
 	return slices.ContainsFunc(v.old, func(b stack.LoadBalancer) bool { return actions.AnySendsTo(&b, stack.Ref{ID: arn}) })
 }
 
+// mostGroups is how many target groups the load balancer may have. Of one in front, each has the load balancer behind as a target.
+func (v *view) mostGroups() int {
+	if v.behind == (stack.Ref{}) || v.balancer == nil {
+		return v.options.TargetGroups
+	}
+	return v.options.FrontTargets / stack.FrontWeight(v.balancer.Attributes)
+}
+
 // hasTarget says whether the load balancer behind is the target of a group.
 func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
 	return seen.Target.ID != "" && seen.Target.ID == v.behind.ID && seen.TargetPort == wanted.TargetPort

@@ -48,6 +48,15 @@ func (b *LoadBalancer) Part() string {
 	return LoadBalancerPart
 }
 
+// FrontWeight is as how many targets AWS counts the load balancer at each port of a Network Load Balancer with these attributes
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-limits.html).
+func FrontWeight(attributes map[string]string) int {
+	if attributes["load_balancing.cross_zone.enabled"] == "true" {
+		return 100
+	}
+	return 50
+}
+
 // SetSubnets sets the subnets, sorted, and with each its Elastic IP address, if any has one.
 func (b *LoadBalancer) SetSubnets(subnets, allocations []string) {
 	order := make([]int, len(subnets))

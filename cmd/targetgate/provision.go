@@ -103,6 +103,8 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
 	flags.IntVar(&i.Limits.Certificates, "load-balancer-certificate-quota", i.Limits.Certificates,
 		"How many certificates AWS lets a load balancer have. An Ingress that goes beyond it stays as it was, and an event says so.")
+	flags.IntVar(&i.Limits.FrontTargets, "frontend-nlb-target-quota", i.Limits.FrontTargets,
+		"How many targets AWS lets a Network Load Balancer have. The one behind counts as 50 a port, or 100 with cross-zone load balancing.")
 	flags.IntVar(&o.Workers, "ingress-max-concurrent-reconciles", balancers.DefaultConcurrentReconciles,
 		"Maximum groups of Ingresses reconciled in parallel.")
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
@@ -158,6 +160,7 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	fault(o.Workers < 1, "--ingress-max-concurrent-reconciles=%d: want 1 or more", o.Workers)
 	fault(i.Limits.Rules < 1, "--load-balancer-rule-quota=%d: want 1 or more", i.Limits.Rules)
 	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: want 1 or more", i.Limits.Certificates)
+	fault(i.Limits.FrontTargets < 100, "--frontend-nlb-target-quota=%d: want 100 or more", i.Limits.FrontTargets)
 	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
 	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: want 0 or more", o.SettleTime)
 	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
@@ -257,6 +260,7 @@ func newReconciler(opts *options, calls provisionCalls, c client.Client) *balanc
 func (o *provisionOptions) planOptions() plan.Options {
 	return plan.Options{
 		Rules: o.Ingress.Limits.Rules, Certificates: o.Ingress.Limits.Certificates, TargetGroups: o.Ingress.Limits.TargetGroups,
+		FrontTargets: o.Ingress.Limits.FrontTargets,
 		// Owners of target groups set the tag of consent by hand, also on those that we make.
 		KeepTag: func(key string) bool { return key == consent.TagKey || slices.Contains(o.Ingress.ExternalTags, key) },
 	}

@@ -89,7 +89,7 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 func TestFaultsOfProvisioning(t *testing.T) {
 	_, err := parseOptions(append(minimal, "--provision", "--beside", "--default-load-balancer-scheme=public", "--default-target-type=pod",
 		"--default-pca-arn=web", "--backend-security-group=web", "--enable-backend-security-group=false", "--enable-manage-backend-security-group-rules",
-		"--ingress-max-concurrent-reconciles=0", "--load-balancer-rule-quota=0", "--load-balancer-certificate-quota=0", "--ingress-drift-interval=1s", "--load-balancer-settle-time=-1s",
+		"--ingress-max-concurrent-reconciles=0", "--load-balancer-rule-quota=0", "--load-balancer-certificate-quota=0", "--frontend-nlb-target-quota=0", "--ingress-drift-interval=1s", "--load-balancer-settle-time=-1s",
 		"--default-tags=elbv2.k8s.aws/cluster=x,cost=y", "--external-managed-tags=cost,ingress.k8s.aws/stack"))
 	if err == nil {
 		t.Fatal("no error")
@@ -99,7 +99,7 @@ func TestFaultsOfProvisioning(t *testing.T) {
 		"--default-target-type=pod: want instance or ip", "--backend-security-group=web: want an ID",
 		"--default-pca-arn=web: want an ARN",
 		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group", "--ingress-max-concurrent-reconciles=0: want 1 or more",
-		"--load-balancer-rule-quota=0: want 1 or more", "--load-balancer-certificate-quota=0: want 1 or more", "--ingress-drift-interval=1s: want 10s or more",
+		"--load-balancer-rule-quota=0: want 1 or more", "--load-balancer-certificate-quota=0: want 1 or more", "--frontend-nlb-target-quota=0: want 100 or more", "--ingress-drift-interval=1s: want 10s or more",
 		"--load-balancer-settle-time=-1s: want 0 or more",
 		"--default-tags: elbv2.k8s.aws/cluster is a tag", "--default-tags: cost is in --external-managed-tags, too",
 		"--external-managed-tags: ingress.k8s.aws/stack is a tag",

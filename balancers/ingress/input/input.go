@@ -151,6 +151,8 @@ type Options struct {
 type Limits struct {
 	// Rules, Certificates and TargetGroups are those of a load balancer; default rules and certificates do not count.
 	Rules, Certificates, TargetGroups int
+	// FrontTargets is that of targets in a zone of a Network Load Balancer.
+	FrontTargets int
 	// ConditionValues and ConditionWildcards are those of a rule.
 	ConditionValues, ConditionWildcards int
 }
@@ -169,7 +171,7 @@ func DefaultOptions(cluster, vpc string) Options {
 		TolerateMissingService: true, TolerateMissingAction: true,
 		WAFv2: true, WAFClassic: true, Shield: true, Capacity: true,
 		TagListenersAndRules: true, CheckClusterTag: true, ByReachability: true,
-		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, ConditionValues: 5, ConditionWildcards: 6},
+		Limits: Limits{Rules: 100, Certificates: 25, TargetGroups: 100, FrontTargets: 500, ConditionValues: 5, ConditionWildcards: 6},
 	}
 }
 

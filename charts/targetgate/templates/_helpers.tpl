@@ -200,6 +200,7 @@ namespaceSelector:
   (list "ingress-drift-interval" .Values.ingressDriftInterval)
   (list "load-balancer-rule-quota" .Values.loadBalancerRuleQuota)
   (list "load-balancer-certificate-quota" .Values.loadBalancerCertificateQuota)
+  (list "frontend-nlb-target-quota" .Values.frontendNlbTargetQuota)
   (list "load-balancer-settle-time" .Values.loadBalancerSettleTime)
 ) -}}
 {{- end -}}

@@ -61,13 +61,13 @@ func (m *Machine) balancerQuota(b *balancer, targets []*target) error {
 		}
 		return nil
 	}
-	limit := m.opts.Quotas.TargetsPerNLBZone
-	if len(targets) > limit && b.CrossZone {
-		return tooManyTargets(limit, "network load balancer with cross-zone load balancing enabled")
-	}
-	zones := map[string]int{}
+	limit, all, zones := m.opts.Quotas.TargetsPerNLBZone, 0, map[string]int{}
 	for _, t := range targets {
-		zones[t.Zone]++
+		all += b.weight(t)
+		zones[t.Zone] += b.weight(t)
+	}
+	if all > limit && b.crossesZones() {
+		return tooManyTargets(limit, "network load balancer with cross-zone load balancing enabled")
 	}
 	for _, count := range zones {
 		if count > limit {
@@ -75,6 +75,20 @@ func (m *Machine) balancerQuota(b *balancer, targets []*target) error {
 		}
 	}
 	return nil
+}
+
+func (b *balancer) crossesZones() bool { return b.CrossZone || b.attributes[attrCrossZone] == "true" }
+
+// weight is as how many targets of a Network Load Balancer one counts: an ALB as 50, or 100
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-limits.html).
+func (b *balancer) weight(t *target) int {
+	switch {
+	case !strings.HasPrefix(t.ID, "arn:"):
+		return 1
+	case b.crossesZones():
+		return 100
+	}
+	return 50
 }
 
 // registrationQuota checks how often the ids added in a group would be registered among all targets of a load balancer.

@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -226,6 +227,32 @@ func TestListenerOfATargetStays(t *testing.T) {
 	}
 	wantCode(t, move(), "")
 	wantCode(t, remove(), "")
+}
+
+// TestAnALBCountsAsManyTargets of a Network Load Balancer, at each port.
+func TestAnALBCountsAsManyTargets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		crossZone string
+		ports     int
+	}{"in each zone": {"false", 2}, "in all zones": {"true", 1}} {
+		t.Run(name, func(t *testing.T) {
+			b := newELBBed(t, func(opts *cloud.Options) { opts.ELB.Quotas.TargetsPerNLBZone = 100 })
+			alb, nlb := b.balancer("alb"), *must[types.LoadBalancer](t)(b.network("nlb")).LoadBalancerArn
+			attributes := []types.LoadBalancerAttribute{{Key: aws.String("load_balancing.cross_zone.enabled"), Value: &tc.crossZone}}
+			must[*elb.ModifyLoadBalancerAttributesOutput](t)(b.elb.ModifyLoadBalancerAttributes(ctx(t), &elb.ModifyLoadBalancerAttributesInput{
+				LoadBalancerArn: &nlb, Attributes: attributes,
+			}))
+			for port := 80; port <= 80+tc.ports; port++ {
+				b.listener(alb, port, fixed("200"))
+				group := b.albGroup(fmt.Sprint("front-", port), ec2.DefaultVPCID, port)
+				must[*elb.CreateListenerOutput](t)(b.elb.CreateListener(ctx(t), &elb.CreateListenerInput{
+					LoadBalancerArn: &nlb, Port: aws.Int32(int32(port)), Protocol: "TCP", DefaultActions: []types.Action{forward(group)},
+				}))
+				want := map[bool]string{true: "TooManyTargets"}[port == 80+tc.ports]
+				wantCode(t, b.registerALB(group, types.TargetDescription{Id: &alb}), want)
+			}
+		})
+	}
 }
 
 func TestALBTargetCodes(t *testing.T) {
