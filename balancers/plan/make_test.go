@@ -509,6 +509,19 @@ func TestAttributesThatNothingNamesGoBack(t *testing.T) {
 	}
 }
 
+// What the incumbent has written stays, in whatever case the user has it.
+func TestTheCaseOfASwitchDoesNotCount(t *testing.T) {
+	w := newWorld()
+	w.settle(t, shop("/a"))
+	wanted := shop("/a").want()
+	wanted.LoadBalancers[0].Attributes = map[string]string{"http2": "true", "name": "X-A"}
+	w.LoadBalancers[0].Attributes = map[string]string{"http2": "True", "name": "x-a"}
+	planned, _ := Make(wanted, w.seen(), Options{})
+	if diff := cmp.Diff([]string{"set name=X-A of load balancer B1"}, texts(planned)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestTagsOfOthersStay(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a"))

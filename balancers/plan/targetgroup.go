@@ -5,6 +5,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -205,14 +206,19 @@ func (s targetGroupSteps) register(g *targetGroup) {
 func differing(wanted, presets, seen map[string]string) map[string]string {
 	differ := map[string]string{}
 	for key, value := range wanted {
-		if seen != nil && seen[key] != value {
+		if seen != nil && !isSame(seen[key], value) {
 			differ[key] = value
 		}
 	}
 	for key, value := range seen {
-		if preset, ok := presets[key]; ok && preset != value {
+		if preset, ok := presets[key]; ok && !isSame(preset, value) {
 			differ[key] = preset
 		}
 	}
 	return differ
+}
+
+// isSame compares values of attributes. The incumbent has written a switch as the user has, such as True.
+func isSame(a, b string) bool {
+	return a == b || strings.EqualFold(a, b) && (strings.EqualFold(a, "true") || strings.EqualFold(a, "false"))
 }

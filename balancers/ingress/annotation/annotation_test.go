@@ -91,6 +91,19 @@ func TestEachAnnotationIsExplained(t *testing.T) {
 	}
 }
 
+// AWS shows switches in lower case, and nothing else.
+func TestSwitchesAreInLowerCase(t *testing.T) {
+	for value, want := range map[string]map[string]string{
+		"access_logs.s3.enabled=True,access_logs.s3.bucket=True":             {"access_logs.s3.enabled": "true", "access_logs.s3.bucket": "True"},
+		"load_balancing.cross_zone.enabled=TRUE,waf.fail_open.enabled=False": {"load_balancing.cross_zone.enabled": "true", "waf.fail_open.enabled": "false"},
+	} {
+		got, err := AttributesOfBalancer.parse(value)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: error %v (-want +got):\n%s", value, err, diff)
+		}
+	}
+}
+
 func TestParseAction(t *testing.T) {
 	for name, tc := range map[string]struct {
 		value string

@@ -18,8 +18,9 @@ type Attributes map[string]attribute
 
 // attribute is one with the check of its values, nil for any, and its default in AWS, nil for one that keeps what it has.
 type attribute struct {
-	check  func(value string) error
-	preset *string
+	check    func(value string) error
+	preset   *string
+	isSwitch bool // true or false
 }
 
 // preset is an attribute with a default. Those of load balancers and target groups are in AWS's API reference (LoadBalancerAttribute,
@@ -28,21 +29,28 @@ func preset(value string, check func(string) error) attribute {
 	return attribute{check: check, preset: &value}
 }
 
-func attributeSwitch(value string) error { return only(oneOf("true", "false"))(strings.ToLower(value)) }
+// onOff is a switch with a default, or "" without.
+func onOff(value string) attribute {
+	out := attribute{check: only(oneOf("true", "false")), isSwitch: true}
+	if value != "" {
+		out.preset = &value
+	}
+	return out
+}
 
 var (
-	enabled, disabled = preset("true", attributeSwitch), preset("false", attributeSwitch)
+	enabled, disabled = onOff("true"), onOff("false")
 
 	// AttributesOfBalancer are those of Application Load Balancers. Deletion protection keeps what it has: what somebody protects is not
 	// to lose that by an annotation that goes.
 	AttributesOfBalancer = Attributes{
-		"deletion_protection.enabled":                              {check: attributeSwitch},
+		"deletion_protection.enabled":                              onOff(""),
 		"access_logs.s3.enabled":                                   disabled,
 		"connection_logs.s3.enabled":                               disabled,
 		"health_check_logs.s3.enabled":                             disabled,
 		"client_keep_alive.seconds":                                preset("3600", only(intBetween(60, 604800))),
 		"idle_timeout.timeout_seconds":                             preset("60", only(intBetween(1, 4000))),
-		"load_balancing.cross_zone.enabled":                        {check: crossZone},
+		"load_balancing.cross_zone.enabled":                        {check: crossZone, isSwitch: true},
 		"routing.http.desync_mitigation_mode":                      preset("defensive", only(oneOf("monitor", "defensive", "strictest"))),
 		"routing.http.drop_invalid_header_fields.enabled":          disabled,
 		"routing.http.preserve_host_header.enabled":                disabled,
@@ -80,10 +88,10 @@ var (
 
 	// AttributesOfFront are those of Network Load Balancers in front.
 	AttributesOfFront = Attributes{
-		"deletion_protection.enabled":            {check: attributeSwitch},
+		"deletion_protection.enabled":            onOff(""),
 		"access_logs.s3.enabled":                 disabled,
 		"load_balancing.cross_zone.enabled":      disabled,
-		"ipv6.deny_all_igw_traffic":              {check: attributeSwitch},
+		"ipv6.deny_all_igw_traffic":              onOff(""),
 		"secondary_ips.auto_assigned.per_subnet": preset("0", only(intBetween(0, 7))),
 		"zonal_shift.config.enabled":             disabled,
 		"dns_record.client_routing_policy": preset("any_availability_zone",
@@ -144,7 +152,7 @@ func or(also string, check func(string) error) func(string) error {
 }
 
 func crossZone(value string) error {
-	if !strings.EqualFold(value, "true") {
+	if value != "true" {
 		return errors.New("want true: an Application Load Balancer is always across zones")
 	}
 	return nil
@@ -179,13 +187,23 @@ func (k Attributes) Check(attributes map[string]string) error {
 	return nil
 }
 
+// Lower has switches be in lower case, as AWS shows them.
+func (k Attributes) Lower(attributes map[string]string) map[string]string {
+	for key, value := range attributes {
+		if k[key].isSwitch {
+			attributes[key] = strings.ToLower(value)
+		}
+	}
+	return attributes
+}
+
 // parse parses attributes as an annotation has them.
 func (k Attributes) parse(value string) (map[string]string, error) {
 	attributes, err := parseMap(value)
 	if err != nil {
 		return nil, err
 	}
-	return attributes, k.Check(attributes)
+	return k.Lower(attributes), k.Check(attributes)
 }
 
 // parseGroupAttributes parses those of target groups. Those that are given must go together; others are as they are in AWS.

@@ -91,8 +91,8 @@ func (r listenerReader) readAttributes(port int32, protocol annotation.Protocol)
 	}
 	for _, listener := range r.params.Listeners {
 		if annotation.Protocol(listener.Protocol) == protocol && listener.Port == port {
-			checkAttributes(r.Reading, annotation.AttributesOfListener, "spec.listeners", listener.ListenerAttributes)
-			r.addKeys(name, attributes(listener.ListenerAttributes), annotation.Fault{Object: r.paramsObject(), Field: "spec.listeners"})
+			all := paramsAttributes(r.Reading, annotation.AttributesOfListener, "spec.listeners", listener.ListenerAttributes)
+			r.addKeys(name, all, annotation.Fault{Object: r.paramsObject(), Field: "spec.listeners"})
 		}
 	}
 }

@@ -54,8 +54,8 @@ func (r settingsReader) readSettings() {
 	r.readFront()
 
 	if r.first {
-		checkAttributes(r.Reading, annotation.AttributesOfBalancer, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
-		r.addKeys(annotation.LoadBalancerAttributes.Name, attributes(p.LoadBalancerAttributes), annotation.Fault{Object: "IngressClassParams"})
+		all := paramsAttributes(r.Reading, annotation.AttributesOfBalancer, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
+		r.addKeys(annotation.LoadBalancerAttributes.Name, all, annotation.Fault{Object: "IngressClassParams"})
 	}
 	own, _ := get(r.Reading, annotation.LoadBalancerAttributes)
 	r.addKeys(annotation.LoadBalancerAttributes.Name, own, annotation.Fault{
@@ -236,9 +236,11 @@ func (r settingsReader) addSecurityGroups(key annotation.Key[[]string]) {
 	r.add(key.Name, strings.Join(ids, ","), from)
 }
 
-// checkAttributes checks attributes as params have them.
-func checkAttributes(r *Reading, k annotation.Attributes, field string, list []v1beta1.Attribute) {
-	if err := k.Check(attributes(list)); err != nil {
+// paramsAttributes are attributes as params have them.
+func paramsAttributes(r *Reading, k annotation.Attributes, field string, list []v1beta1.Attribute) map[string]string {
+	all := k.Lower(attributes(list))
+	if err := k.Check(all); err != nil {
 		r.Fail(r.paramsFault(field, "", err.Error()))
 	}
+	return all
 }
