@@ -79,8 +79,8 @@ func (t *terminal) thirdAct(a thirdAct) {
 	t.row("new target group serves", plainText("after "+seconds(a.Replaced)), plainText(absent))
 	t.row("new rule in the middle", plainText("after "+seconds(a.Inserted)), plainText("after "+seconds(a.Inserted)))
 	t.rule()
-	t.paragraphs("targetgate made "+a.LoadBalancer+" of the Ingress. Then the Ingress named another port of its Service for /, "+
-		"which replaces the target group: the new one took over once its targets were healthy. At last a rule was inserted between the "+
+	t.paragraphs("targetgate created "+a.LoadBalancer+" for the Ingress. Then the Ingress named another port of its Service for /, "+
+		"which replaces the target group: the new one took over once its targets were healthy. Finally, a rule was inserted between the "+
 		"two. An answer by the other path's pods counts as failed.", "")
 }
 
