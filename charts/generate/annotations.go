@@ -14,12 +14,12 @@ import (
 const annotationsIntro = `<!-- Generated from balancers/ingress/annotation/table.go by ` + "`make generate`" + `. -->
 # Annotations of Ingresses
 
-All names begin with ` + "`" + annotation.Prefix + "`" + `; one that ends in a dot goes on with a name of yours. Members of a group
+All names begin with ` + "`" + annotation.Prefix + "`" + `; one that ends in a dot goes on with a name of yours. The Ingresses of a group
 share a load balancer: the column "in a group" says what becomes of their values. An annotation for target groups may also be on the
-Service, and then counts before that of the Ingress. Settings of the class's IngressClassParams count before both.
+Service, and then takes precedence over that of the Ingress. Settings of the class's IngressClassParams take precedence over both.
 
-A value that is wrong holds its Ingress: it stays as it is in AWS, and an event on it says what is wrong. The others of its group
-go on.
+If a value is wrong, its Ingress is not updated: it stays as it is in AWS, and an event on it says what is wrong. The other Ingresses
+of its group are still updated.
 
 | annotation | for | type | default | in a group | meaning | example |
 |---|---|---|---|---|---|---|
@@ -31,12 +31,12 @@ var scopes = map[annotation.Scope]string{
 }
 
 var combinations = map[annotation.Combine]string{
-	annotation.Apart:        "each its own",
-	annotation.Agree:        "one value, of those that have one",
-	annotation.AgreeInOrder: "one list, of those that have one; the first one's order",
-	annotation.AgreeAll:     "one value, of all",
-	annotation.Union:        "all together",
-	annotation.MergeKeys:    "all keys; one value for each",
+	annotation.Apart:        "each Ingress has its own",
+	annotation.Agree:        "one value; all that set it must agree",
+	annotation.AgreeInOrder: "one list; all that set it must agree; the first one's order",
+	annotation.AgreeAll:     "one value; all must set it, and agree",
+	annotation.Union:        "union",
+	annotation.MergeKeys:    "keys merged; all that set a key must agree",
 }
 
 // annotations returns a table of them.

@@ -25,7 +25,7 @@ var (
 		"Bindings in trouble", "Registered targets that are not healthy", "Wait at a gate", "Failed AWS calls",
 		"Throttled AWS requests", "Drift", "Safety valve",
 		// These are of load balancers.
-		"Failing for", "Ingresses that are held", "Quotas used", "Certificates expire first",
+		"Failing for", "Ingresses that are not updated", "Quotas used", "Certificates expire first",
 	}
 	quietMetrics = []string{"aws_api_call_permission_errors_total"}
 )

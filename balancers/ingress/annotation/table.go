@@ -18,7 +18,7 @@ var (
 	LoadBalancerNameKey = add(Annotation{
 		Name: "load-balancer-name", Scope: OfGroup, Combine: Agree,
 		Example: "shop-edge",
-		Doc:     "The load balancer's name. It counts when the load balancer is made; a later change does nothing.",
+		Doc:     "The load balancer's name. It is used only when the load balancer is created: a later change has no effect.",
 	}, textUpTo(32))
 	Scheme = add(Annotation{
 		Name: "scheme", Scope: OfGroup, Combine: Agree,
@@ -60,7 +60,7 @@ var (
 	WAFv2ACLName = add(Annotation{
 		Name: "wafv2-acl-name", Scope: OfGroup, Combine: Agree,
 		Example: "edge",
-		Doc:     "The name of the regional AWS WAF web ACL of the load balancer; none takes the present one off. It counts before wafv2-acl-arn.",
+		Doc:     "The name of the regional AWS WAF web ACL of the load balancer; none takes the present one off. It overrides wafv2-acl-arn.",
 	}, parseText)
 	WAFClassicACL = add(Annotation{
 		Name: "waf-acl-id", Scope: OfGroup, Combine: Agree,
@@ -71,12 +71,12 @@ var (
 	}, parseClassicACL)
 	WAFClassicACLAlias = add(Annotation{
 		Name: "web-acl-id", Scope: OfGroup, Combine: Agree, Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
-		Doc: "The former name of waf-acl-id, which counts before it.",
+		Doc: "The former name of waf-acl-id. It is ignored if waf-acl-id is set.",
 	}, parseClassicACL)
 	CustomerPool = add(Annotation{
 		Name: "customer-owned-ipv4-pool", Scope: OfGroup, Combine: Agree,
 		Example: "ipv4pool-coip-0a1b2c3d",
-		Doc:     "The pool of a customer's own IPv4 addresses for a load balancer on an Outpost. It counts when the load balancer is created.",
+		Doc:     "The customer-owned IPv4 pool of a load balancer on an Outpost. It is used only when the load balancer is created.",
 	}, parsePool("ipv4pool-coip"))
 	IPAMPool = add(Annotation{
 		Name: "ipam-ipv4-pool-id", Scope: OfGroup, Combine: Agree,
@@ -107,12 +107,12 @@ var (
 	InboundCIDRs = add(Annotation{
 		Name: "inbound-cidrs", Scope: OfListener, Combine: Agree, Default: "0.0.0.0/0, ::/0",
 		Example: "10.0.0.0/8, 2001:db8::/32",
-		Doc:     "Which addresses may send to the listeners. It does not count beside security-groups.",
+		Doc:     "Which addresses may send to the listeners. It is ignored if security-groups is set.",
 	}, parseCIDRs)
 	PrefixLists = add(Annotation{
 		Name: "security-group-prefix-lists", Scope: OfListener, Combine: Agree,
 		Example: "pl-0a1b2c3d",
-		Doc:     "IDs of prefix lists whose addresses may send to the listeners. It does not count beside security-groups.",
+		Doc:     "IDs of prefix lists whose addresses may send to the listeners. It is ignored if security-groups is set.",
 	}, parsePrefixLists)
 	Certificates = add(Annotation{
 		Name: "certificate-arn", Scope: OfListener, Combine: Union,
@@ -123,7 +123,7 @@ var (
 		Name: "create-acm-cert", Scope: OfListener, Default: "false",
 		Example: "true",
 		Doc: "Whether ACM is to issue one certificate for all hosts of the Ingress. It needs the feature gate EnableCertificateManagement, " +
-			"and does not count beside certificate-arn.",
+			"and is ignored if certificate-arn is set.",
 	}, parseBool)
 	PrivateCA = add(Annotation{
 		Name: "acm-pca-arn", Scope: OfListener,
@@ -248,7 +248,7 @@ var (
 	AuthType = add(Annotation{
 		Name: "auth-type", Scope: OfTargetGroup, Default: NoAuth,
 		Example: "oidc",
-		Doc: "Whether users log in before requests are answered, and where: at an OpenID Connect provider or at Amazon Cognito. It counts on " +
+		Doc: "Whether users log in before requests are answered, and where: at an OpenID Connect provider or at Amazon Cognito. It applies to " +
 			"HTTPS listeners; those for HTTP stay open.",
 	}, oneOf(NoAuth, OIDCAuth, CognitoAuth))
 	AuthCognito = add(Annotation{
@@ -289,7 +289,7 @@ var (
 	JWTValidation = add(Annotation{
 		Name: "jwt-validation", Scope: OfIngress,
 		Example: `{"jwksEndpoint": "https://idp.example/keys", "issuer": "https://idp.example"}`,
-		Doc:     "Which JSON Web Tokens requests must bring. It counts on HTTPS listeners; those for HTTP stay open.",
+		Doc:     "Which JSON Web Tokens requests must bring. It applies to HTTPS listeners; those for HTTP stay open.",
 	}, parseJWT)
 	Transforms = add(Annotation{
 		Name: "transforms.", Scope: OfIngress,
