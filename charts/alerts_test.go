@@ -86,7 +86,7 @@ var scenarios = map[string]map[string]scenario{
 		"a deletion that takes a while": {series: []string{condition("web", "Ready", "False", "Deleting", "1x30")}, at: 20 * time.Minute},
 		"Degraded, and yet Ready":       {series: []string{condition("web", "Ready", "True", "Reconciled", "1x30"), condition("web", "Degraded", "True", "NotSupported", "1x30")}, at: 20 * time.Minute},
 	},
-	"TargetgateSafetyValveEngaged": {
+	"TargetgateUnreadyPodsKept": {
 		"it is":            {series: []string{condition("web", "Degraded", "True", "UnreadyPodsKept", "1x30")}, at: 5 * time.Minute, want: []string{"shop/web"}},
 		"for a moment":     {series: []string{condition("web", "Degraded", "True", "UnreadyPodsKept", "_x3 1 stale")}, at: 4 * time.Minute},
 		"other trouble":    {series: []string{condition("web", "Degraded", "True", "AWSError", "1x30")}, at: 5 * time.Minute},

@@ -301,6 +301,21 @@ func TestEachAlertHasItsParagraphInTheRunbook(t *testing.T) {
 	}
 }
 
+// Its table lists the alerts by severity.
+func TestRunbookListsEachAlert(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(chart, "RUNBOOK.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alert := range alerts(t) {
+		row := regexp.MustCompile(`(?m)^\| ` + alert.Labels["severity"] + `\b.*$`).FindString(string(content))
+		link := "[" + strings.TrimPrefix(alert.Name, "Targetgate") + "](#" + strings.ToLower(alert.Name) + ")"
+		if !strings.Contains(row, link) {
+			t.Errorf("the row of severity %q lacks %s", alert.Labels["severity"], link)
+		}
+	}
+}
+
 // The queries that the runbook tells to make are as good as the alerts'.
 func TestRunbookAsksForMetricsThatExist(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(chart, "RUNBOOK.md"))

@@ -117,13 +117,13 @@ type memory struct {
 	claims *claims.Claims
 	status *status.Status
 
-	rival    beside.Rival        // passes only
-	detached conditions.Detached // passes only
-	valve    plan.Valve          // passes only
-	leaving  plan.Leaving        // passes only
-	told     map[string]bool     // passes only: the notices of the last one
-	lost     report.Untold       // passes only: others have deregistered them
-	late     report.Untold       // passes only: deregistered too late
+	rival       beside.Rival        // passes only
+	detached    conditions.Detached // passes only
+	unreadyKept plan.UnreadyKept    // passes only
+	leaving     plan.Leaving        // passes only
+	told        map[string]bool     // passes only: the notices of the last one
+	lost        report.Untold       // passes only: others have deregistered them
+	late        report.Untold       // passes only: deregistered too late
 }
 
 // session is one pass over a binding: what is remembered of it, and the means to change its group.

@@ -104,5 +104,5 @@
 //	detached         of a pod at its gate: it cannot have a target
 //	orphan           a pod at the gate of a binding that does not exist
 //	guard            a pod that keeps its node until the targets of the node have drained
-//	safety valve     keeps unready targets in the group while too few others are healthy
+//	unready kept     targets that stay in the group although they are not ready, while too few others are healthy
 package targets

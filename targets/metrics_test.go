@@ -22,7 +22,7 @@ import (
 
 var shownNames = []string{
 	"targetgate_targets", "targetgate_binding_condition", "targetgate_gated_pods_waiting", "targetgate_ungated_pods",
-	"targetgate_gate_waiting_since_timestamp_seconds", "targetgate_drift_repaired_total", "targetgate_safety_valve_engaged_total",
+	"targetgate_gate_waiting_since_timestamp_seconds", "targetgate_drift_repaired_total", "targetgate_unready_pods_kept_total",
 	"awslbc_readiness_gate_ready_seconds_count",
 }
 
@@ -51,7 +51,6 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 			`targetgate_drift_repaired_total{kind="foreign"} 0`,
 			`targetgate_drift_repaired_total{kind="missing"} 0`,
 			`targetgate_gated_pods_waiting 0`,
-			`targetgate_safety_valve_engaged_total 0`,
 			`targetgate_targets{state="draining"} 0`,
 			`targetgate_targets{state="healthy"} 1`,
 			`targetgate_targets{state="initial"} 0`,
@@ -59,6 +58,7 @@ func TestMetricsShowBindingWhoseStatusIsWrittenAlready(t *testing.T) {
 			`targetgate_targets{state="unhealthy"} 0`,
 			`targetgate_targets{state="unused"} 0`,
 			`targetgate_ungated_pods 0`,
+			`targetgate_unready_pods_kept_total 0`,
 		}
 		if diff := cmp.Diff(want, fixture.Series(t, shownNames...)); diff != "" {
 			t.Errorf("series (-want +got):\n%s", diff)

@@ -82,7 +82,7 @@ func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
 }
 
 // There is nothing to keep of a pod that is not ready, and whose target is not there.
-func TestMissingTargetOfTheOnlyPodDoesNotEngageTheValve(t *testing.T) {
+func TestMissingTargetOfTheOnlyPodIsNotKept(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	inBed(t, func(b *bed) {
 		b.run(time.Second, webKey)

@@ -19,12 +19,12 @@ import (
 
 // How long the registrar has for what the rules ask of it while nothing is disturbed.
 const (
-	modelDeparture = 10 * time.Second
-	modelArrival   = 20 * time.Second
-	modelOpening   = 15 * time.Second
-	modelUnready   = 25 * time.Second
-	modelValve     = 50 * time.Second // since too few were healthy last: a reading and the pause behind it
-	modelLie       = 15 * time.Second // a status may say for so long what is not so
+	modelDeparture   = 10 * time.Second
+	modelArrival     = 20 * time.Second
+	modelOpening     = 15 * time.Second
+	modelUnready     = 25 * time.Second
+	modelUnreadyKept = 50 * time.Second // since too few were healthy last: a reading and the pause behind it
+	modelLie         = 15 * time.Second // a status may say for so long what is not so
 )
 
 // calm says whether nothing that a promise leaves out has been disturbed lately.
@@ -58,7 +58,7 @@ func (m *model) check(now time.Time) {
 		if enough(b.claims, g, now, nil) {
 			w.holds(fact(b.UID, "enough"))
 		} else if b.someUnready() {
-			w.excuses[fact(b.UID, "valve")] = now // that others are healthy again is only found by the next reading
+			w.excuses[fact(b.UID, "unready kept")] = now // that others are healthy again is only found by the next reading
 		}
 		if calm.departures && w.held(fact(b.UID, "usable")) > 45*time.Second {
 			m.checkGroup(b, g, calm)
@@ -88,7 +88,7 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 		case in && c.kind == claimLeaving && w.held(b.dueFact(c)) > modelDeparture && b.ours(target):
 			w.breaksLocked("%s of %s, which leaves, is in the group of %s %s after it was due", target, c.uid, b.Name, w.held(b.dueFact(c)))
 		case in && c.kind == claimUnready && held > modelUnready && w.held(fact(b.UID, "enough")) > modelUnready && b.ours(target) &&
-			time.Since(w.excuses[fact(b.UID, "valve")]) > modelValve:
+			time.Since(w.excuses[fact(b.UID, "unready kept")]) > modelUnreadyKept:
 			w.breaksLocked("%s of %s, which is not ready, is in the group of %s after %s", target, c.uid, b.Name, held)
 		case !calm.rest:
 		case !in && time.Since(g.touched) < testDrift+time.Minute: // is found out by the next look for drift

@@ -42,11 +42,11 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	hold := plan.HoldOf(r.Consent.Mode, before)
 	in := plan.Input{
 		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Mine: mine, Withheld: hold.Withheld,
-		Policy: r.Policy, Valve: s.valve, Leaving: s.leaving, Now: r.Clock.Now(),
+		Policy: r.Policy, UnreadyKept: s.unreadyKept, Leaving: s.leaving, Now: r.Clock.Now(),
 	}
 	p := plan.Make(in)
 	p.Generation = actsOn(binding.Generation, before, hold, s.claims.Failure())
-	s.valve, s.leaving = p.Valve, p.Leaving
+	s.unreadyKept, s.leaving = p.UnreadyKept, p.Leaving
 	var next requeue
 	next.in(p.NextChange)
 	// Before anything that may take its time.
@@ -64,7 +64,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	}, &next)
 	awaited := plan.Awaited(res.Endpoints, after.Targets, s.gates.Gate(), p.ReplacedAt, s.gates.Opened(r.Clock.Now()))
 	next.in(s.calls.Read(plan.NextReading(plan.ReadingInput{
-		Group: after, Awaited: awaited, Policy: r.Policy, ValveEngaged: p.Valve.Engaged,
+		Group: after, Awaited: awaited, Policy: r.Policy, UnreadyKept: p.UnreadyKept.Now,
 		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval, Guarded: r.guards.Leaving(),
 	})))
 	if !s.claims.AddsFinalizer(binding) {

@@ -23,7 +23,7 @@ import (
 var (
 	quietPanels = []string{
 		"Bindings in trouble", "Registered targets that are not healthy", "Wait at a gate", "Failed AWS calls",
-		"Throttled AWS requests", "Drift", "Safety valve",
+		"Throttled AWS requests", "Drift", "Unready pods kept",
 		// These are of load balancers.
 		"Failing for", "Ingresses that are not updated", "Quotas used", "Certificates expire first",
 	}

@@ -6,7 +6,7 @@
 //	plan.go        Make: which targets to register, and which to deregister as they are another pod's or nobody's. Removal: those of a
 //	               binding that is deleted
 //	removal.go     which targets to deregister because their pods are no longer selected, their nodes are to be replaced, or they are not
-//	               ready (as far as the safety valve allows)
+//	               ready (unless they are kept, as too few others are healthy)
 //	leaving.go     by when the target of a pod that leaves must be deregistered (its deadline), and whether it waits for a replacement
 //	room.go        which registrations do not fit into a full group, and which targets that wait for a replacement make room
 //	hold.go        what lack of consent keeps from happening

@@ -180,8 +180,8 @@ func TestNodesToBeReplacedDoNotCountAsReady(t *testing.T) {
 	target := in.Group.Targets[unready]
 	target.Unwanted, target.UnwantedSince = endpoints.NotReady, noon.Add(-time.Minute)
 	in.Group.Targets[unready] = target
-	if got := Make(in); len(got.Deregister) > 0 || !got.Valve.Engaged {
-		t.Errorf("deregistrations %v, valve engaged: %t, want all to stay", got.Deregister, got.Valve.Engaged)
+	if got := Make(in); len(got.Deregister) > 0 || !got.UnreadyKept.Now {
+		t.Errorf("deregistrations %v, unready ones kept: %t, want all to stay", got.Deregister, got.UnreadyKept.Now)
 	}
 }
 
@@ -210,8 +210,8 @@ func TestTheOnlyHealthyNodeStaysThoughItIsNotReady(t *testing.T) {
 		target := in.Group.Targets[unready]
 		target.Unwanted, target.UnwantedSince = endpoints.NotReady, noon.Add(-time.Minute)
 		in.Group.Targets[unready] = target
-		if got := Make(in); len(got.Deregister) == 0 != stays || got.Valve.Engaged != stays {
-			t.Errorf("another one is %s: deregistrations %v, valve engaged: %t, want it to stay: %t", wanted, got.Deregister, got.Valve.Engaged, stays)
+		if got := Make(in); len(got.Deregister) == 0 != stays || got.UnreadyKept.Now != stays {
+			t.Errorf("another one is %s: deregistrations %v, unready ones kept: %t, want it to stay: %t", wanted, got.Deregister, got.UnreadyKept.Now, stays)
 		}
 	}
 }

@@ -42,22 +42,22 @@ func (p Policy) GroupFull() string {
 
 // Input is all that a plan is made from.
 type Input struct {
-	Endpoints map[elbv2.Target]endpoints.Endpoint
-	Group     targetgroup.Snapshot
-	Nodes     bool                    // the endpoints are nodes
-	Withheld  bool                    // there is no consent to register anything
-	Mine      func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
-	Policy    Policy
-	Valve     Valve
-	Leaving   Leaving
-	Now       time.Time
+	Endpoints   map[elbv2.Target]endpoints.Endpoint
+	Group       targetgroup.Snapshot
+	Nodes       bool                    // the endpoints are nodes
+	Withheld    bool                    // there is no consent to register anything
+	Mine        func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
+	Policy      Policy
+	UnreadyKept UnreadyKept
+	Leaving     Leaving
+	Now         time.Time
 }
 
-// Valve is the safety valve: whether the last pass found too few healthy pods to deregister unready ones, and when a pass last found
-// enough again.
-type Valve struct {
-	Engaged    bool
-	ReleasedAt time.Time
+// UnreadyKept is whether the last pass kept unready pods registered, as it found too few healthy ones, and when a pass last found enough
+// again.
+type UnreadyKept struct {
+	Now     bool
+	EndedAt time.Time
 }
 
 // Plan is what has to be done so that the group holds what the cluster wants.
@@ -67,14 +67,14 @@ type Plan struct {
 	LeftOut  map[elbv2.Target]struct{} // wanted, but the group holds as many as it may
 	Withheld map[elbv2.Target]struct{} // wanted, but there is no consent
 
-	Foreign    []elbv2.Target // of Deregister, those that nothing in the cluster explains
-	TimedOut   []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
-	CutShort   []*corev1.Pod  // of Deregister, those whose deletion gives them less time than they have, and too little
-	Valve      Valve          // engaged where unready targets stay, because too few others are healthy
-	Leaving    Leaving        // what the next pass has to know of pods that leave
-	ReplacedAt time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
-	NodesStay  int            // nodes that are to be replaced, and that stay until as many others are healthy or they end
-	NextChange time.Duration  // when a wait ends by itself, 0 when none does
+	Foreign     []elbv2.Target // of Deregister, those that nothing in the cluster explains
+	TimedOut    []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
+	CutShort    []*corev1.Pod  // of Deregister, those whose deletion gives them less time than they have, and too little
+	UnreadyKept UnreadyKept    // whether unready targets stay, because too few others are healthy
+	Leaving     Leaving        // what the next pass has to know of pods that leave
+	ReplacedAt  time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
+	NodesStay   int            // nodes that are to be replaced, and that stay until as many others are healthy or they end
+	NextChange  time.Duration  // when a wait ends by itself, 0 when none does
 }
 
 // Why targets are deregistered, as the log says it.
@@ -109,13 +109,13 @@ func Make(in Input) Plan {
 		LeftOut:  map[elbv2.Target]struct{}{},
 		Withheld: map[elbv2.Target]struct{}{},
 	}
-	valveEngages := p.fill(in)
-	p.Valve = in.Valve.next(valveEngages, in.Now)
+	keepsUnready := p.fill(in)
+	p.UnreadyKept = in.UnreadyKept.next(keepsUnready, in.Now)
 	return p
 }
 
 // fill makes the plan, and reports whether unready targets stay because too few others are healthy.
-func (p *Plan) fill(in Input) (valveEngages bool) {
+func (p *Plan) fill(in Input) (keepsUnready bool) {
 	if in.Group.Gone == nil {
 		p.addLeaving(in)
 	}
@@ -136,10 +136,10 @@ func (p *Plan) fill(in Input) (valveEngages bool) {
 			p.NodeZones[target] = zone
 		}
 	}
-	valveEngages = p.addUnready(in)
+	keepsUnready = p.addUnready(in)
 	p.addReplaced(in)
 	p.addUnexplained(in)
-	return valveEngages
+	return keepsUnready
 }
 
 // addShared notes where several pods live at one address. For which of them the target is registered is known only when that has been

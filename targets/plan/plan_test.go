@@ -217,7 +217,7 @@ func TestMake(t *testing.T) {
 				one: {Presence: targetgroup.Registered, Owner: "a", ReadAt: noon, Unwanted: endpoints.NotReady, UnwantedSince: noon.Add(-UnreadyPause)},
 				two: {Presence: targetgroup.Registered, Owner: "b", Health: elbv2.Health{State: elbv2.StateUnhealthy}},
 			},
-			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}}, Valve: Valve{Engaged: true}},
+			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}}, UnreadyKept: UnreadyKept{Now: true}},
 		},
 		"rule 6: when all are unready all stay": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.NotReady, UID: "b"}),
@@ -225,7 +225,7 @@ func TestMake(t *testing.T) {
 				one: {Presence: targetgroup.Registered, Owner: "a", ReadAt: noon, Unwanted: endpoints.NotReady, UnwantedSince: noon.Add(-time.Hour)},
 				two: {Presence: targetgroup.Registered, Owner: "b", ReadAt: noon, Unwanted: endpoints.NotReady, UnwantedSince: noon.Add(-time.Hour)},
 			},
-			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady, two: endpoints.NotReady}}, Valve: Valve{Engaged: true}},
+			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady, two: endpoints.NotReady}}, UnreadyKept: UnreadyKept{Now: true}},
 		},
 		"rule 6: pods of a node that is down go without a pause and a reading": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, NodeDown: true, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
@@ -237,7 +237,7 @@ func TestMake(t *testing.T) {
 		"rule 6: but not when too few others are healthy": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, NodeDown: true, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),
 			group:     targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: "a"}, two: {Presence: targetgroup.Registered, Owner: "b"}},
-			want:      Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}}, Valve: Valve{Engaged: true}},
+			want:      Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}}, UnreadyKept: UnreadyKept{Now: true}},
 		},
 		"an unready pod is not added": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}),

@@ -40,8 +40,8 @@ const (
 	// pollUnhealthy is the first pause after a target turned unhealthy for which no pod waits: once it is healthy again, the status has to
 	// say so.
 	pollUnhealthy = 15 * time.Second
-	// pollValve is the pause while unready targets stay because too few others are healthy: they go once others are again.
-	pollValve = 15 * time.Second
+	// pollUnreadyKept is the pause while unready targets stay because too few others are healthy: they go once others are again.
+	pollUnreadyKept = 15 * time.Second
 )
 
 // ReadingInput is what it takes to say when to read a group next.
@@ -49,7 +49,7 @@ type ReadingInput struct {
 	Group         targetgroup.Snapshot
 	Awaited       targetgroup.Targets // see Awaited
 	Policy        Policy
-	ValveEngaged  bool
+	UnreadyKept   bool
 	BudgetIsShort bool // of registrations and deregistrations
 	DriftInterval time.Duration
 	Guarded       map[string]bool // instances of leaving nodes whose guards wait until their targets have drained
@@ -100,8 +100,8 @@ func (in ReadingInput) wholePause() time.Duration {
 	if in.Policy.TwoWay {
 		pause = min(pause, pollTwoWay)
 	}
-	if in.ValveEngaged {
-		pause = min(pause, pollValve)
+	if in.UnreadyKept {
+		pause = min(pause, pollUnreadyKept)
 	}
 	return min(pause, in.unhealthyPause(), in.drainPause())
 }

@@ -51,12 +51,12 @@ func TestNextReadingIsSoonWhileUnreadyTargetsStay(t *testing.T) {
 			Presence: targetgroup.Registered, Health: elbv2.Health{State: elbv2.StateUnhealthy}, Since: noon.Add(-time.Hour), ReadAt: noon,
 		},
 	}}
-	for engaged, want := range map[bool][2]time.Duration{
+	for kept, want := range map[bool][2]time.Duration{
 		false: {4 * time.Minute, 5 * time.Minute}, true: {15 * time.Second, 15 * time.Second},
 	} {
-		next := NextReading(ReadingInput{Group: group, ValveEngaged: engaged, DriftInterval: 5 * time.Minute})
+		next := NextReading(ReadingInput{Group: group, UnreadyKept: kept, DriftInterval: 5 * time.Minute})
 		if got := next.At.Sub(noon); got < want[0] || got > want[1] {
-			t.Errorf("valve engaged %t: next reading after %s, want %s to %s", engaged, got, want[0], want[1])
+			t.Errorf("unready ones kept %t: next reading after %s, want %s to %s", kept, got, want[0], want[1])
 		}
 	}
 }

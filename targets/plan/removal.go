@@ -19,9 +19,9 @@ import (
 const UnreadyPause = 10 * time.Second
 
 // addUnready deregisters pods that are not ready, if enough others are healthy: at once where the node is down, after a pause where it
-// is only the pod. Otherwise the valve engages and all stay: the load balancer's own health checks know better which of them to send
+// is only the pod. Otherwise all stay, which it reports: the load balancer's own health checks know better which of them to send
 // to, and when all fail it sends to all. Nodes also stay while only such ones are healthy.
-func (p *Plan) addUnready(in Input) (valveEngages bool) {
+func (p *Plan) addUnready(in Input) (keepsUnready bool) {
 	atOnce, due := targetgroup.Deregistrations{}, targetgroup.Deregistrations{}
 	for target, ep := range in.removable(endpoints.NotReady) {
 		p.Unwanted[target] = endpoints.NotReady
@@ -42,7 +42,7 @@ func (p *Plan) addUnready(in Input) (valveEngages bool) {
 	if in.keepsUnready(due) {
 		return in.someRegistered(atOnce) || in.someRegistered(due)
 	}
-	if wait := in.Valve.pause(in.Now); wait > 0 && len(due) > 0 {
+	if wait := in.UnreadyKept.pause(in.Now); wait > 0 && len(due) > 0 {
 		p.NextChange = retry.Soonest(p.NextChange, wait)
 		clear(due)
 	}
@@ -71,7 +71,7 @@ func (in Input) passesChecks(target elbv2.Target) bool {
 	return in.Group.Targets[target].Health.State == elbv2.StateHealthy
 }
 
-// someRegistered reports whether one of the targets is not missing: only such a one is kept by the valve.
+// someRegistered reports whether one of the targets is not missing: only such a one can be kept.
 func (in Input) someRegistered(targets targetgroup.Deregistrations) bool {
 	for target := range targets {
 		if !in.Group.Targets[target].IsMissing() {
@@ -82,20 +82,20 @@ func (in Input) someRegistered(targets targetgroup.Deregistrations) bool {
 }
 
 // pause is how long unready pods still stay after too many were unready: they recover one after the other, too.
-func (v Valve) pause(now time.Time) time.Duration {
-	if v.Engaged {
+func (k UnreadyKept) pause(now time.Time) time.Duration {
+	if k.Now {
 		return UnreadyPause
 	}
-	return max(0, UnreadyPause-now.Sub(v.ReleasedAt))
+	return max(0, UnreadyPause-now.Sub(k.EndedAt))
 }
 
-// next is the state after a pass that found the valve engaged or not.
-func (v Valve) next(engaged bool, now time.Time) Valve {
-	if v.Engaged && !engaged {
-		v.ReleasedAt = now
+// next is the state after a pass that keeps unready pods or does not.
+func (k UnreadyKept) next(keeps bool, now time.Time) UnreadyKept {
+	if k.Now && !keeps {
+		k.EndedAt = now
 	}
-	v.Engaged = engaged
-	return v
+	k.Now = keeps
+	return k
 }
 
 func (in Input) enoughHealthy() bool {

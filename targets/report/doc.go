@@ -9,7 +9,7 @@
 //	notices.go   texts of other events: drift, odd nodes and strange addresses that a pass has found, what a deleted binding may leave in
 //	             its group. What keeps a binding from working, such as BackendNotFound, is told in package status
 //	untold.go    when an event about lost or late targets is due
-//	metrics.go   counters of a binding's drift and of the safety valve; how long passes take; who leads
+//	metrics.go   counters of a binding's drift and of unready pods kept; how long passes take; who leads
 //	gauges.go    gauges of a binding, as its last pass has found it: targets, conditions, waiting pods
 //
 // Whether deregistrations are in time is measured in package targetgroup.

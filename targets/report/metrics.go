@@ -64,21 +64,21 @@ const (
 	driftMissing = "missing"
 )
 
-// valveEngaged counts how often rule 6 kept targets that would have gone otherwise.
-var valveEngaged = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "targetgate_safety_valve_engaged_total",
+// unreadyKept counts how often rule 6 kept targets that would have gone otherwise.
+var unreadyKept = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "targetgate_unready_pods_kept_total",
 	Help: "Times that unready pods of a binding stayed registered because too few others were healthy.",
 }, bindingLabels)
 
 func init() {
-	metrics.Registry.MustRegister(driftRepaired, valveEngaged, stageDuration, leading, bindingsNow)
+	metrics.Registry.MustRegister(driftRepaired, unreadyKept, stageDuration, leading, bindingsNow)
 }
 
 // beginCounting has the binding's counters begin at 0: to Prometheus one that begins at 1 has not increased.
 func beginCounting(key types.NamespacedName) {
 	driftRepaired.WithLabelValues(key.Namespace, key.Name, driftForeign)
 	driftRepaired.WithLabelValues(key.Namespace, key.Name, driftMissing)
-	valveEngaged.WithLabelValues(key.Namespace, key.Name)
+	unreadyKept.WithLabelValues(key.Namespace, key.Name)
 	readiness.BeginBinding(key.Namespace, key.Name)
 }
 
@@ -86,7 +86,7 @@ func endCounting(key types.NamespacedName) {
 	readiness.ForgetBinding(key.Namespace, key.Name)
 	driftRepaired.DeleteLabelValues(key.Namespace, key.Name, driftForeign)
 	driftRepaired.DeleteLabelValues(key.Namespace, key.Name, driftMissing)
-	valveEngaged.DeleteLabelValues(key.Namespace, key.Name)
+	unreadyKept.DeleteLabelValues(key.Namespace, key.Name)
 }
 
 // countLost counts targets that others have deregistered.
@@ -107,7 +107,7 @@ func countEvent(on runtime.Object, reason string) {
 		case reasonForeignTarget:
 			driftRepaired.WithLabelValues(binding.Namespace, binding.Name, driftForeign).Inc()
 		case v1beta1.ReasonUnreadyPodsKept:
-			valveEngaged.WithLabelValues(binding.Namespace, binding.Name).Inc()
+			unreadyKept.WithLabelValues(binding.Namespace, binding.Name).Inc()
 		}
 	})
 }

@@ -37,11 +37,11 @@ func TestDriftIsCountedFromZero(t *testing.T) {
 
 // What is counted by the name of a binding that is gone would stay for good.
 func TestNothingIsCountedForABindingThatIsGone(t *testing.T) {
-	const ready, valve = "awslbc_readiness_gate_ready_seconds_count", "targetgate_safety_valve_engaged_total"
+	const ready, kept = "awslbc_readiness_gate_ready_seconds_count", "targetgate_unready_pods_kept_total"
 	DeleteGauges(webKey)
 	ObserveReady(webKey, time.Second)
 	countEvent(fixture.Binding(), v1beta1.ReasonUnreadyPodsKept)
-	for _, name := range []string{ready, valve} {
+	for _, name := range []string{ready, kept} {
 		for _, series := range fixture.Series(t, name) {
 			t.Errorf("there is %s", series)
 		}

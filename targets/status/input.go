@@ -189,7 +189,7 @@ func (v Input) degraded() metav1.Condition {
 	case c.Reason != "":
 	case err != nil:
 		c.Reason, c.Message = awsReason(err), awserr.Message(err)
-	case v.Plan.Valve.Engaged:
+	case v.Plan.UnreadyKept.Now:
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
 		c.Message = fmt.Sprintf("Fewer than %d %% of the pods or nodes are ready and healthy (--min-ready-percent), or the only healthy nodes "+
 			"are unready: unready ones stay registered", v.Policy.MinReadyPercent)
