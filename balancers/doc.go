@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package balancers makes load balancers of Ingresses, as aws-load-balancer-controller does. A pass first finds the group of an Ingress
+// Package balancers creates load balancers for Ingresses, as aws-load-balancer-controller does. A pass first finds the group of an Ingress
 // (package ingress), then goes through five folders in this order:
 //
 //	account  the stack that is seen, in one view of the account for all groups

@@ -108,7 +108,7 @@ func Text(rules []Rule) string {
 	return strings.Join(parts, ",")
 }
 
-// ParseRules reads ELBv2:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
+// ParseRules reads serviceID:operationRegex=rate:burst,... as --aws-api-throttle gives it. The services whose calls are
 // rationed are "ACM", "EC2", "Elastic Load Balancing v2", "Route 53", "STS", "Shield", "WAF Regional" and "WAFV2"; skipped are the parts
 // for others. Blanks around parts do not count. An empty string gives no rules.
 func ParseRules(s string) (rules []Rule, skipped []string, err error) {
@@ -123,7 +123,7 @@ func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 		}
 		rule, err := parseRule(rest)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%q: %w; want ELBv2:operationRegex=rate:burst", part, err)
+			return nil, nil, fmt.Errorf("%q: %w; want serviceID:operationRegex=rate:burst, such as %q", part, err, ELBv2+":^Describe=25:100")
 		}
 		if service != ELBv2 {
 			rule.Service = service

@@ -58,7 +58,7 @@ func setUpLogging(opts *options) {
 // the API server, because exiting would put the pod into back-off for minutes, and stores the server's version in the
 // options. The manager is ready only until shutdown begins.
 func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manager, error) {
-	cfg, err := command.KubeConfig(opts.Kubeconfig)
+	cfg, err := command.KubeConfig(opts.Kubeconfig, "")
 	if err != nil {
 		return nil, err
 	}

@@ -197,7 +197,7 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second,
 		"How long to keep working after SIGTERM, because API servers keep their webhook connections to a terminating pod. "+
 			"The pod's grace period must be about 15s longer.")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", command.KubeconfigHelp)
 	flags.StringVar(&o.LogLevel, "log-level", "info", "info or debug.")
 }
 

@@ -105,7 +105,7 @@ func (o *planOptions) askOfFile(ctx context.Context, p *preview.Preview, namespa
 	}
 	report, err := p.Objects(ctx, objects)
 	if len(others) > 0 {
-		report.Notes = append(report.Notes, "left out of the file, as load balancers are not made of them: "+strings.Join(others, ", "))
+		report.Notes = append(report.Notes, "left out of the file, as no load balancers are created for them: "+strings.Join(others, ", "))
 	}
 	return report, err
 }

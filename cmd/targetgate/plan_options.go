@@ -27,6 +27,7 @@ plan --all shows that nothing would change.
   targetgate plan --all             for all Ingresses
 
 Takes all flags of the controller, so that its own arguments can be given; those below have an effect. Give the same as there.
+--cluster-name is required, and so are --aws-region (or AWS_REGION) and --aws-vpc-id without instance metadata, as on a laptop.
 
 Exit code: 0 if nothing would change, 2 if something would, 1 if the command line is wrong, if something could not be read, or if an
 Ingress would not be served as it asks.

@@ -38,8 +38,8 @@ import (
 	"github.com/targetgate/targetgate/webhook/ingresses"
 )
 
-// provisionOptions say which load balancers are made of Ingresses. Names, meanings and defaults are the incumbent's, apart from Enabled,
-// DriftInterval and SettleTime.
+// provisionOptions say which load balancers are created for Ingresses. Names, meanings and defaults are the incumbent's, apart from
+// Enabled, DriftInterval and SettleTime.
 type provisionOptions struct {
 	Enabled       bool
 	Class         string
@@ -57,24 +57,26 @@ type provisionOptions struct {
 
 func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	all.BoolVar(&o.Enabled, "provision", false,
-		"Make Application Load Balancers of Ingresses. Without it the flags from here to --load-balancer-settle-time have no effect.")
+		"Create Application Load Balancers for Ingresses. Without it the flags from here to --load-balancer-settle-time have no effect.")
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	i := &o.Ingress
 	*i = input.DefaultOptions("", "")
 	flags.StringVar(&o.Class, "ingress-class", "alb",
-		"Value of the annotation kubernetes.io/ingress.class of Ingresses that are ours. If empty, those without any class are ours, too.")
+		"Value of the annotation kubernetes.io/ingress.class of Ingresses that targetgate manages. "+
+			"If empty, those without any class are managed, too.")
 	flags.BoolVar(&o.ForbidClassAnnotation, "disable-ingress-class-annotation", false,
 		"Refuse new uses of the annotation kubernetes.io/ingress.class.")
 	flags.BoolVar(&o.ForbidGroupName, "disable-ingress-group-name-annotation", false,
 		"Refuse new uses of the annotation alb.ingress.kubernetes.io/group.name.")
 	flags.StringVar(&i.DefaultScheme, "default-load-balancer-scheme", i.DefaultScheme,
-		"Scheme of load balancers whose Ingresses say none: internal or internet-facing.")
-	flags.StringVar(&i.DefaultTargetType, "default-target-type", i.DefaultTargetType, "Targets where nothing says which: instance or ip.")
-	flags.StringVar(&i.DefaultSSLPolicy, "default-ssl-policy", i.DefaultSSLPolicy, "Security policy of HTTPS listeners that say none.")
+		"Scheme of load balancers whose Ingresses set none: internal or internet-facing.")
+	flags.StringVar(&i.DefaultTargetType, "default-target-type", i.DefaultTargetType,
+		"Target type where nothing else sets one: instance or ip.")
+	flags.StringVar(&i.DefaultSSLPolicy, "default-ssl-policy", i.DefaultSSLPolicy, "Security policy of HTTPS listeners that set none.")
 	flags.StringToStringVar(&i.DefaultTags, "default-tags", nil, "Tags of all that is made, key=value,...")
 	flags.StringSliceVar(&i.ExternalTags, "external-managed-tags", nil, "Keys of tags that others write: they are left alone.")
 	flags.BoolVar(&i.BackendSecurityGroups, "enable-backend-security-group", i.BackendSecurityGroups,
-		"Give all load balancers one more security group that they share, which targets let in.")
+		"Attach one more security group, which they share, to load balancers, so that targets can accept traffic from it.")
 	flags.StringVar(&i.BackendSecurityGroup, "backend-security-group", "", "ID of that security group. Default: one is made.")
 	flags.BoolVar(&i.ManageBackendRules, "enable-manage-backend-security-group-rules", false,
 		"Let load balancers with security groups of the user's own reach their targets, too. Needs --enable-backend-security-group.")
@@ -193,7 +195,7 @@ func (o *provisionOptions) featureGate(name string, on bool) bool {
 
 // The RBAC of provisioning is in config/provision: without --provision none of it is needed.
 
-// setUpProvisioning adds the controller that makes load balancers of Ingresses, if it is asked for.
+// setUpProvisioning adds the controller that creates load balancers for Ingresses, if it is asked for.
 func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws *aws, recorder clientevents.EventRecorder) error {
 	o := &opts.Provision
 	if !o.Enabled {

@@ -65,11 +65,16 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// KubeConfig sets no client-side rate limit: the API server's priority and fairness does that better.
-func KubeConfig(path string) (*rest.Config, error) {
+// KubeconfigHelp is of a flag whose value KubeConfig gets.
+const KubeconfigHelp = "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config, the pod's service account."
+
+// KubeConfig is that of the context, "" for the current one. It sets no client-side rate limit: the API server's priority and fairness does
+// that better.
+func KubeConfig(path, kubeContext string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: kubeContext}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("loading kubeconfig: %w", err)
 	}

@@ -25,7 +25,8 @@ func (o *explainOptions) explainIngress(ctx context.Context, c client.Client, ex
 	}
 	report := explain.Report{
 		Chains: []explain.Chain{explain.OfIngress(key.Namespace, key.Name, ingressLinks(key, routes))},
-		Notes:  []string{"what has to be looked up in AWS is not checked here: see targetgate plan " + key.String()},
+		Notes: []string{"what has to be looked up in AWS is not checked here: see targetgate plan " + key.String() +
+			", with the controller's flags (targetgate plan --help)"},
 	}
 	for _, kind := range routes.Unread {
 		report.Notes = append(report.Notes, explain.UnreadNote(kind))

@@ -108,7 +108,7 @@ func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 	if len(report.Chains) != 2 || report.Chains[0].Cause != nil || report.Chains[1].Binding != "k8s-web" || len(report.Chains[1].Links) < 2 {
 		t.Errorf("%+v, want that of the Ingress, in which all is well, and that of its binding", report.Chains)
 	}
-	if len(report.Notes) == 0 || !strings.Contains(report.Notes[0], "targetgate plan shop/a") {
+	if len(report.Notes) == 0 || !strings.Contains(report.Notes[0], "targetgate plan shop/a, with the controller's flags") {
 		t.Errorf("notes %q, want where to ask about AWS", report.Notes)
 	}
 }

@@ -32,6 +32,16 @@ Exit code: 1 if a link is broken or the check failed, 2 if the command line is w
 
 `
 
+// pluginUsage is the help of the plugin as a whole.
+const pluginUsage = `The kubectl plugin of targetgate.
+
+  kubectl targetgate explain      says why a pod gets no traffic or is not Ready
+  kubectl targetgate plan         says what would change in AWS for Ingresses, and why
+  kubectl targetgate give-back    gives bindings back to aws-load-balancer-controller
+
+kubectl targetgate COMMAND --help says more of each.
+`
+
 // explainOptions holds the flags and arguments of explain. It also reads the environment variables NO_COLOR and TERM, and
 // those of kubectl and the AWS SDK.
 type explainOptions struct {
@@ -65,10 +75,14 @@ var kinds = map[string]string{
 	"ingress": kindIngress, "ingresses": kindIngress, "ing": kindIngress,
 }
 
-// AsksToExplain reports whether the command line runs explain, and the name by which users call the program.
+// plugin is how users call the plugin.
+const plugin = "kubectl targetgate"
+
+// AsksToExplain reports whether the command line runs explain, and the name by which users call the program. The plugin explains, unless
+// the first argument names another command.
 func AsksToExplain(command []string) (program string, yes bool) {
 	if strings.TrimSuffix(filepath.Base(command[0]), ".exe") == pluginName {
-		return "kubectl targetgate", true
+		return plugin, true
 	}
 	return "targetgate", len(command) > 1 && command[1] == "explain"
 }
@@ -80,7 +94,13 @@ func parseExplainOptions(program string, args []string, out io.Writer) (*explain
 	flags := pflag.NewFlagSet(program+" explain", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.SetOutput(out)
-	flags.Usage = func() { fmt.Fprintf(out, explainUsage+"%[2]s", program, flags.FlagUsages()) }
+	flags.Usage = func() {
+		if program == plugin && flags.Arg(0) == "" {
+			fmt.Fprint(out, pluginUsage)
+			return
+		}
+		fmt.Fprintf(out, explainUsage+"%[2]s", program, flags.FlagUsages())
+	}
 	opts.addFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err

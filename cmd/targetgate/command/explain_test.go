@@ -37,6 +37,21 @@ func TestProgramKnowsWhenItIsAskedToExplain(t *testing.T) {
 	}
 }
 
+// The plugin has more commands than explain, whose help is that of "explain --help".
+func TestHelpOfThePluginListsItsCommands(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"-h"}} {
+		var out, errOut strings.Builder
+		if code := Explain(t.Context(), "kubectl targetgate", "dev", args, &out, &errOut); code != 0 || errOut.Len() > 0 {
+			t.Errorf("%q: exit code %d, said %q", args, code, errOut.String())
+		}
+		for _, command := range []string{"explain", "plan", "give-back"} {
+			if !strings.Contains(out.String(), "kubectl targetgate "+command) {
+				t.Errorf("%q does not list %s:\n%s", args, command, out.String())
+			}
+		}
+	}
+}
+
 func TestExplainTakesSubject(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args       []string

@@ -49,7 +49,8 @@ func GiveBack(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags.StringVar(&lease.Name, "leader-election-id", ownership.BesideLease, "Name of the lease of the targetgate that may run.")
 	flags.StringVar(&lease.Namespace, "leader-election-namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), DefaultNamespace),
 		"Namespace of the lease. Default: the pod's own, else "+DefaultNamespace+".")
-	kubeconfig := flags.String("kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
+	kubeconfig := flags.String("kubeconfig", "", KubeconfigHelp)
+	kubeContext := flags.String("context", "", "Context in the kubeconfig. Default: the current one.")
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -59,7 +60,7 @@ func GiveBack(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	code := 2
 	if err == nil {
-		code, err = 1, giveBackAll(ctx, *kubeconfig, lease, *timeout, out)
+		code, err = 1, giveBackAll(ctx, *kubeconfig, *kubeContext, lease, *timeout, out)
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "targetgate %s: %v\n", giveBack, err)
@@ -68,8 +69,10 @@ func GiveBack(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-func giveBackAll(ctx context.Context, kubeconfig string, lease client.ObjectKey, timeout time.Duration, out io.Writer) error {
-	cfg, err := KubeConfig(kubeconfig)
+func giveBackAll(
+	ctx context.Context, kubeconfig, kubeContext string, lease client.ObjectKey, timeout time.Duration, out io.Writer,
+) error {
+	cfg, err := KubeConfig(kubeconfig, kubeContext)
 	if err != nil {
 		return err
 	}

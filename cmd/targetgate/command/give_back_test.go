@@ -25,6 +25,7 @@ func TestGiveBackSaysHowItEnded(t *testing.T) {
 		"its lease's name":       {args: []string{"--help"}, want: 0, contains: `(default "targetgate-leader")`},
 		"unknown flag":           {args: []string{"--now"}, want: 2, contains: "unknown flag: --now"},
 		"stray word":             {args: []string{"shop"}, want: 2, contains: `unexpected argument "shop"`},
+		"unknown context":        {args: []string{"--context=none"}, want: 1, contains: `context "none" does not exist`},
 		"the API server refuses": {answer: http.StatusForbidden, want: 1, contains: "left with targetgate:"},
 	}
 	for name, tc := range tests {

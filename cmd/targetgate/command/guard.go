@@ -51,7 +51,7 @@ func Guard(told context.Context, args []string, out, errOut io.Writer) int {
 	flags.Usage = func() { fmt.Fprintf(out, guardUsage+"%s", flags.FlagUsages()) }
 	longestWait := flags.Duration("longest-wait", defaultLongestWait,
 		"How long to stay at most after SIGTERM. The pod's grace period must be some seconds longer.")
-	kubeconfig := flags.String("kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, the pod's service account.")
+	kubeconfig := flags.String("kubeconfig", "", KubeconfigHelp)
 	code := 2
 	err := flags.Parse(args)
 	switch {
@@ -77,7 +77,7 @@ func runGuard(told context.Context, kubeconfig string, process guards.Process) e
 	if name == "" || namespace == "" {
 		return errors.New("POD_NAME and POD_NAMESPACE must be set")
 	}
-	cfg, err := KubeConfig(kubeconfig)
+	cfg, err := KubeConfig(kubeconfig, "")
 	if err != nil {
 		return err
 	}
