@@ -121,7 +121,8 @@ func (p teller) tellOverflow() {
 	for name, count := range missing {
 		if member := p.member(name); member != nil {
 			p.warn(member, reasonDeploy, deployFailed,
-				fmt.Sprintf("the quota of rules of a load balancer: %d rules are missing, take some out of the group or raise it", count))
+				fmt.Sprintf("%d rules do not fit into the quota of rules of a load balancer: "+
+					"remove rules from the group, or raise the quota in AWS and --load-balancer-rule-quota", count))
 		}
 	}
 }

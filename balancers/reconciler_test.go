@@ -430,7 +430,7 @@ func TestRulesWithoutRoomAreToldToTheirMembers(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("a", edge), ingressOf("b", edge))
 	b.overflow = []plan.Overflow{{Rule: stack.Rule{Owner: "shop/b"}}, {Rule: stack.Rule{Owner: "shop/b"}}}
 	b.mustPass(edge)
-	if b.mustPass(edge); len(b.events) != 1 || !strings.Contains(b.events[0], "b Warning FailedDeployModel") || !strings.Contains(b.events[0], "2 rules are missing") {
+	if b.mustPass(edge); len(b.events) != 1 || !strings.Contains(b.events[0], "b Warning FailedDeployModel") || !strings.Contains(b.events[0], "2 rules do not fit") {
 		t.Errorf("events %q", b.events)
 	}
 }

@@ -75,7 +75,7 @@ func TargetGroupFull(why string) Health {
 func NodeLeaving() Health {
 	return Health{
 		Status: corev1.ConditionFalse, Reason: ReasonNodeLeaving,
-		Message: "The pod is not registered, as its node is about to end: its owner replaces it on another node",
+		Message: "The pod is not registered, as its node is going away: its owner replaces it on another node",
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 	var next requeue
 	if !binding.DeletionTimestamp.IsZero() {
 		next.in(r.openDeleted(s, binding))
-		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", "No target is deregistered with the binding: %s", why)
+		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", "The binding is deleted without deregistering its targets: %s", why)
 		next.in(r.release(s, binding, &left))
 		return next.result()
 	}

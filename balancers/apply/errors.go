@@ -22,7 +22,7 @@ func isGone(err error) bool {
 }
 
 // errLingers says of a binding that it is being deleted.
-var errLingers = errors.New("the binding is there until the registrar has emptied its target group")
+var errLingers = errors.New("the TargetGroupBinding remains until targetgate has deregistered its targets")
 
 // errKept is that of what load balancers may still send requests to.
 var errKept = errors.New("load balancers may follow former rules for some seconds")

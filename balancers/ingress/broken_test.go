@@ -204,10 +204,10 @@ var breaks = map[string]struct {
 		b.Spec.Rules[0].HTTP.Paths = b.Spec.Rules[0].HTTP.Paths[:1]
 	}, fault: "AWS redirects no HTTPS to HTTP, as on port 443"},
 	"a redirect to a long host":         {annotation: "actions.act", value: redirectOf(`"host":"` + strings.Repeat("a", 129) + `","statusCode":"HTTP_302"`), fault: "redirectConfig.host has 129 characters"},
-	"a redirect to itself, other query": {annotation: "actions.act", value: redirectOf(`"query":"a=b","statusCode":"HTTP_302"`), fault: "paths[1]: the redirect leads to where it is"},
+	"a redirect to itself, other query": {annotation: "actions.act", value: redirectOf(`"query":"a=b","statusCode":"HTTP_302"`), fault: "paths[1]: the redirect points to itself"},
 	"a default backend that redirects to itself": {annotation: "actions.act", value: redirectOf(`"statusCode":"HTTP_302"`), do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.DefaultBackend = b.Spec.Rules[0].HTTP.Paths[1].Backend.DeepCopy()
-	}, fault: "spec.defaultBackend: the redirect leads to where it is"},
+	}, fault: "spec.defaultBackend: the redirect points to itself"},
 	"conditions that are no JSON":     {annotation: "conditions.b", value: "x", fault: "is not the JSON that is wanted"},
 	"a header without a name":         {annotation: "conditions.b", value: `[{"field":"http-header","httpHeaderConfig":{"values":["a"]}}]`, fault: `httpHeaderName "": want 1 to 40 characters`},
 	"conditions of both kinds":        {annotation: "conditions.b", value: `[{"field":"host-header","hostHeaderConfig":{"regexValues":["x"]}}]`, fault: "host-header has values and regular expressions"},

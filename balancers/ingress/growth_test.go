@@ -129,9 +129,9 @@ func TestManyFaults(t *testing.T) {
 		n    int
 		last string
 	}{
-		"of paths": {paths, 101, "spec.rules: 200 more paths are not read: mend the 100 faults of paths before them first"},
-		"of hosts": {hosts, 101, "spec: certificates of 200 more hosts are not looked for: mend the 100 hosts before them first"},
-		"warnings": {warnings, 1001, "there are more warnings, which are not shown: mend what these are about first"},
+		"of paths": {paths, 101, "spec.rules: 200 more paths are not read: fix the 100 faults of paths before them first"},
+		"of hosts": {hosts, 101, "spec: certificates of 200 more hosts are not looked for: fix the 100 hosts before them first"},
+		"warnings": {warnings, 1001, "there are more warnings, which are not shown: fix what these are about first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, faults := Build(tc.in)

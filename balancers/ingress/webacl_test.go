@@ -36,10 +36,10 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 		"none, and the flag is off":    {annotations: map[string]string{"waf-acl-id": "none"}, options: func(o *input.Options) { o.WAFClassic = false }},
 		"AWS WAF's flag is off":        {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, options: func(o *input.Options) { o.WAFv2 = false }, want: new("a"), warnings: []string{retired}, needs: []string{"a"}},
 		"the flag is off, and AWS WAF": {annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, options: func(o *input.Options) { o.WAFClassic = false }, warnings: []string{retired}},
-		"the Region has none":          {annotations: map[string]string{"waf-acl-id": "a"}, none: absent, warnings: []string{retired, absent + ", what there is is left as it is"}, needs: []string{"a"}},
+		"the Region has none":          {annotations: map[string]string{"waf-acl-id": "a"}, none: absent, warnings: []string{retired, absent + ", the present association is left as it is"}, needs: []string{"a"}},
 		"the Region has none, but AWS WAF": {
 			annotations: map[string]string{"waf-acl-id": "a", "wafv2-acl-arn": aclARN("a")}, none: absent,
-			warnings: []string{retired, absent + ", what there is is left as it is"}, needs: []string{"a"},
+			warnings: []string{retired, absent + ", the present association is left as it is"}, needs: []string{"a"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

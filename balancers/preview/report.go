@@ -106,7 +106,8 @@ func overflows(overflow []plan.Overflow) (out []Fault) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		out = append(out, Fault{Ingress: name, Text: fmt.Sprintf(
-			"%d rules are missing because of the quota of rules of a load balancer: take some out of the group or raise it", missing[name])})
+			"%d rules do not fit into the quota of rules of a load balancer: remove rules from the group, or raise the quota in AWS and "+
+				"--load-balancer-rule-quota", missing[name])})
 	}
 	return out
 }

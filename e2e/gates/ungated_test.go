@@ -70,6 +70,6 @@ func wantUngatedTold(t *testing.T, app *testbed.App) error {
 	t.Helper()
 	owner := metav1.GetControllerOf(bed.OldestPod(t, app))
 	return wantNote(t, app, owner.Name, corev1.EventTypeWarning, "PodWithoutReadinessGate",
-		fmt.Sprintf("Pods have no readiness gate %s, as they were created before the TargetGroupBinding or without its webhook: "+
-			"a rollout restart gives them one", app.Gate()))
+		fmt.Sprintf("Pods have no readiness gate %s: they were created before the TargetGroupBinding or the namespace's label, or while "+
+			"targetgate's webhook did not answer. Run kubectl rollout restart to give them one", app.Gate()))
 }

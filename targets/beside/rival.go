@@ -14,8 +14,9 @@ import (
 const QuietTime = time.Minute
 
 const rivalWorks = "aws-load-balancer-controller works on this binding, too: its finalizer or its checkpoint annotation has changed. " +
-	"Nothing is registered or deregistered by targetgate until it has stopped for a minute. Is the ValidatingAdmissionPolicy of the chart " +
-	"there, with its binding, and is beside.incumbentUser the user name of aws-load-balancer-controller?"
+	"Nothing is registered or deregistered by targetgate until it has stopped for a minute. Check that the chart's " +
+	"ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding exist, and that beside.incumbentUser is " +
+	"the user name of aws-load-balancer-controller"
 
 // Rival is what passes have seen of the incumbent's work on a binding that is ours. The zero value has seen none. Passes of
 // a binding come one after the other, so it needs no lock.

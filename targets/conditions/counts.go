@@ -136,8 +136,8 @@ func UngatedNotices(pods []*corev1.Pod, gate corev1.PodConditionType) map[string
 			key = "ungated " + string(owner.UID)
 		}
 		out[key] = events.Notice{On: on, Event: events.Warning("PodWithoutReadinessGate", "Reconcile",
-			"Pods have no readiness gate %s, as they were created before the TargetGroupBinding or without its webhook: "+
-				"a rollout restart gives them one", gate)}
+			"Pods have no readiness gate %s: they were created before the TargetGroupBinding or the namespace's label, or while targetgate's "+
+				"webhook did not answer. Run kubectl rollout restart to give them one", gate)}
 	}
 	return out
 }

@@ -21,8 +21,8 @@ var groupAdvice = map[string]string{
 		"quotas, and at webhooks that reject it",
 	v1beta1.ReasonConsentMissing: "Have the target group's owner set the tag; targetgate reads it again within half a minute",
 	v1beta1.ReasonConsentUnknown: "Look at targetgate's IAM role, or the binding's: it needs elasticloadbalancing:DescribeTags",
-	v1beta1.ReasonTwoControllers: "Check that the chart's ValidatingAdmissionPolicy and its binding exist, and that beside.incumbentUser is " +
-		"aws-load-balancer-controller's user; targetgate goes on a minute after that controller has stopped",
+	v1beta1.ReasonTwoControllers: "Check that the chart's ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding exist, and that " +
+		"beside.incumbentUser is aws-load-balancer-controller's user; targetgate goes on a minute after that controller has stopped",
 	v1beta1.ReasonTargetGroupFull: "Raise targetgate's --max-targets-per-target-group, or have fewer pods or nodes behind the binding",
 	v1beta1.ReasonAWSError:        "targetgate tries again by itself; if it goes on, see its log and AWS's health",
 }

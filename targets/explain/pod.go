@@ -92,7 +92,7 @@ func (e endpointState) podLink() Link {
 	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
 	switch {
 	case e.endpoint != nil && e.endpoint.State == endpoints.Terminating:
-		return link("pod", Waiting, "leaves the target group, as its node %q is about to end: its owner replaces it on another node",
+		return link("pod", Waiting, "leaves the target group, as its node %q is going away: its owner replaces it on another node",
 			e.pod.Spec.NodeName)
 	case containersReady && e.endpoint != nil && e.endpoint.State == endpoints.NotReady:
 		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", e.pod.Spec.NodeName).

@@ -58,7 +58,7 @@ func TestN2BrokenBindingBlocksOnlyItsPorts(t *testing.T) {
 				b.want(asking("web"))
 				time.Sleep(10 * time.Minute)
 				b.wantRules("sg-node", "tcp 80 from sg-lb")
-				b.wantState("web", Ready, ReasonRulesPresent, "no member needs a rule")
+				b.wantState("web", Ready, ReasonRulesPresent, "no pod or node needs a rule")
 				b.want(asking("broken", from("sg-lb", 8080)))
 				time.Sleep(2 * waitingPause)
 				b.wantRules("sg-node", "tcp 8080 from sg-lb")

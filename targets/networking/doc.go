@@ -26,7 +26,7 @@
 //
 // # What holds
 //
-// A rule is revoked only if it has the label, is ours by our record or its source, was in a fresh read, and no binding wishes for it or
+// A rule is revoked only if it is labelled, is ours by our record or its source, was in a fresh read, and no binding wishes for it or
 // may wish for it: a binding that is not resolved, or listed and never handed over, blocks the rules that have a port in common with its
 // reach, in every group. What another owner of the group may rely on stays. A deletion waits for neither.
 //
@@ -51,9 +51,9 @@
 //	flow        a protocol and a source, the part of a rule besides its ports
 //	reach       the rules that a binding can ask for, as far as its spec says
 //	exact       the form of a flow with a rule for each range that is asked for; merged: one rule from the lowest to the highest port
-//	label       the description that tells rules of the incumbent and of ours from all others
+//	labelled    a rule with the description that the incumbent gives its rules, and we give ours; users are told of the description
 //	ours        a rule that we have added, by our record, or whose source was made for our cluster
-//	unowned     a rule with the label that nobody wants and that is not ours
+//	unowned     a labelled rule that nobody wants and that is not ours
 //	resolved    a binding whose members are all found
 //	drift       a difference that nobody's wish has made
 //	lost        a wanted rule that somebody else has removed

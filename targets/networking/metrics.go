@@ -24,7 +24,7 @@ var (
 	})
 	rulesUnowned = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "targetgate_unowned_security_group_rules",
-		Help: "Inbound rules with the controllers' label that no binding needs and that targetgate has not added: they stay.",
+		Help: "Inbound rules with aws-load-balancer-controller's description that no binding needs and that targetgate has not added: they stay.",
 	})
 )
 

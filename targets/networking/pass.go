@@ -166,7 +166,7 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 func (out *outcome) tell(ctx context.Context, id string, news, stuck bool) {
 	log := ctrl.LoggerFrom(ctx)
 	if stay := append(slices.Clone(out.unowned), out.kept...); news && len(stay) > 0 {
-		log.Info("Rules with the controllers' label stay in a security group though no binding needs them: "+
+		log.Info("Rules with aws-load-balancer-controller's description stay in a security group though no binding needs them: "+
 			"remove them by hand if nothing else does", "rules", leftText(map[string][]ec2.Rule{id: stay}),
 			"notOurs", len(out.unowned), "perhapsUsedByOthers", len(out.kept))
 	}

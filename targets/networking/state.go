@@ -61,7 +61,7 @@ func (m *Manager) stateOf(state *bindingState) State {
 	case m.noLoad != nil:
 		return noRecords(m.noLoad)
 	case state.tried != state.version:
-		return State{Progressing, ReasonResolving, "the network interfaces of the members are being looked up"}
+		return State{Progressing, ReasonResolving, "the network interfaces of the pods or nodes are being looked up"}
 	case state.fault != nil:
 		return State{Failed, ReasonInvalidNetworking, events.Cut(state.fault.Error() + "; the rules stay as they were until this is corrected")}
 	}
@@ -166,7 +166,7 @@ func (m *memory) presentText(state *bindingState) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "no member needs a rule"
+		return "no pod or node needs a rule"
 	}
 	return strings.Join(parts, "; ")
 }

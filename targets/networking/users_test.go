@@ -389,7 +389,7 @@ func TestN12StateNamesGroupsAndRules(t *testing.T) {
 		web := asking("web", from("sg-lb", 80))
 		web.Members = append(web.Members, podOn(2, "web"))
 		b.want(web)
-		b.wantState("web", Progressing, ReasonResolving, "the network interfaces of the members are being looked up")
+		b.wantState("web", Progressing, ReasonResolving, "the network interfaces of the pods or nodes are being looked up")
 		b.settle()
 		b.wantState("web", Ready, ReasonRulesPresent, "sg-2: tcp 80 from sg-lb; sg-node: tcp 80 from sg-lb")
 	})

@@ -80,7 +80,7 @@ type Plan struct {
 // Why targets are deregistered, as the log says it.
 const (
 	whyTerminating = "terminating"
-	whyNodeLeaves  = "its node is about to end"
+	whyNodeLeaves  = "its node is going away"
 	whyReused      = "its address is another pod's now"
 	whyNotReady    = "not ready"
 	whyNodeDown    = "its node is down"

@@ -73,8 +73,8 @@ func FailedCleanup(arn string, refusals, left []string) events.Event {
 	if len(left) > 0 {
 		which = strings.Join(left, ", ")
 	}
-	e := events.Warning("FailedCleanup", "Cleanup", "The binding goes without its targets, as AWS refuses to deregister them from %s: %s. "+
-		"These may be left: %s", arn, strings.Join(refusals, "; "), which)
+	e := events.Warning("FailedCleanup", "Cleanup", "The binding is deleted, but AWS refuses to deregister its targets from %s: %s. "+
+		"These may remain: %s", arn, strings.Join(refusals, "; "), which)
 	e.Note = events.Cut(e.Note)
 	return e
 }

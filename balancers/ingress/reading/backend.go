@@ -114,7 +114,7 @@ func redirect(config *annotation.Redirect) stack.Action {
 }
 
 // errStays is that of a redirect that AWS refuses, as it changes nothing that matters.
-var errStays = errors.New("the redirect leads to where it is: want another protocol, host, port or path in redirectConfig")
+var errStays = errors.New("the redirect points to itself: want another protocol, host, port or path in redirectConfig")
 
 // stays reports whether the action redirects to the same place, but perhaps for the query.
 func stays(action stack.Action) bool {

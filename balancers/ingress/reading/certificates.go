@@ -32,7 +32,7 @@ func (r listenerReader) discoverCertificates() {
 	before, known, names := len(r.Faults), r.in.CertificatesByName(), map[string]bool{}
 	for i, host := range hosts {
 		if wrong := len(r.Faults) - before; wrong >= mostWrong {
-			r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("certificates of %d more hosts are not looked for: mend the %d hosts before "+
+			r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("certificates of %d more hosts are not looked for: fix the %d hosts before "+
 				"them first", len(hosts)-i, wrong)})
 			return
 		}

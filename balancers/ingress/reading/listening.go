@@ -145,7 +145,7 @@ func (r listenerReader) readMutualAuth() {
 	for i, entry := range entries {
 		if slices.ContainsFunc(entries[i+1:], func(later annotation.MutualAuth) bool { return later.Port == entry.Port }) {
 			twice := from
-			twice.Reason = fmt.Sprintf("port %d is there twice, and the last one counts: want it once", entry.Port)
+			twice.Reason = fmt.Sprintf("port %d is there twice, and the last one is used: want it once", entry.Port)
 			r.warnOf(twice)
 			continue
 		}

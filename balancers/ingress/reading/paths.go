@@ -51,7 +51,7 @@ func (r ruleReader) readPaths(unread int) {
 		}
 		for _, path := range inOrder(rule.HTTP.Paths) {
 			if wrong := len(r.Faults) - before; wrong >= mostWrong {
-				r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d more paths are not read: mend the %d faults of paths "+
+				r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d more paths are not read: fix the %d faults of paths "+
 					"before them first", unread, wrong)})
 				return
 			}

@@ -107,7 +107,7 @@ func (r *Reading) warnOf(fault annotation.Fault) {
 	case n > mostWarnings:
 		return
 	case n == mostWarnings:
-		fault = annotation.Fault{Reason: "there are more warnings, which are not shown: mend what these are about first"}
+		fault = annotation.Fault{Reason: "there are more warnings, which are not shown: fix what these are about first"}
 	}
 	fault.Member, fault.Warning = r.Name, true
 	if r.isNew(fault) {

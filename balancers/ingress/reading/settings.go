@@ -185,10 +185,10 @@ func Settle(readings []*Reading) {
 	for _, r := range readings {
 		if noRedirect >= 0 {
 			r.leaveOut(annotation.SSLRedirect.Name, redirectField+" of "+readings[noRedirect].paramsObject()+", which Ingress "+
-				readings[noRedirect].Name+" has, cannot be read, so that nothing of the group is redirected: mend that first")
+				readings[noRedirect].Name+" has, cannot be read, so that nothing of the group is redirected: fix that first")
 		}
 		if !giveGroups {
-			r.leaveOut(annotation.ManageBackendRules.Name, "counts only beside "+annotation.SecurityGroups.FullName()+", which no Ingress "+
+			r.leaveOut(annotation.ManageBackendRules.Name, "is used only with "+annotation.SecurityGroups.FullName()+", which no Ingress "+
 				"of the group has: add that, or leave this out")
 		}
 		manage := r.Votes[annotation.ManageBackendRules.Name]
@@ -215,7 +215,7 @@ func (r settingsReader) namesIn(key annotation.Key[[]string]) []string {
 	entries, set := get(r.Reading, key)
 	if set && len(entries) == 0 {
 		r.warnOf(annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()],
-			Reason: "is empty, so it does not count: want IDs or values of Name tags, or leave it out"})
+			Reason: "is empty, so it is ignored: want IDs or values of Name tags, or leave it out"})
 	}
 	return entries
 }

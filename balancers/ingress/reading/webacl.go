@@ -27,7 +27,7 @@ func (r settingsReader) readWebACL() {
 	}
 	if arn, set := r.Annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
-			Reason: "is empty, so it does not count, and a web ACL that is there stays: write none to take it off, or leave this out"})
+			Reason: "is empty, so it is ignored, and a web ACL that is there stays: write none to take it off, or leave this out"})
 	}
 }
 
@@ -38,7 +38,7 @@ func (r *Reading) Outvoted(a Agreed) (annotation.Fault, bool) {
 		return annotation.Fault{}, false
 	}
 	fault := mine.From
-	fault.Reason = "does not count, as a name counts before an ARN: the group has " + strconv.Quote(other.Text) + ", as " + other.Who()
+	fault.Reason = "is ignored, as a name takes precedence over an ARN: the group has " + strconv.Quote(other.Text) + ", as " + other.Who()
 	return fault, true
 }
 
@@ -106,7 +106,7 @@ func (r settingsReader) readClassicACL() {
 		r.addClassicACL(id, from)
 		return
 	}
-	from.Reason = r.in.AWS.NoClassicACLs + ", what there is is left as it is"
+	from.Reason = r.in.AWS.NoClassicACLs + ", the present association is left as it is"
 	r.warnOf(from)
 }
 
