@@ -207,7 +207,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"create binding ns/ns/shop-s0:80ip-spare of Service s0:80 to target group ns/shop-s0:80",
 			"wait until the new load balancer is active",
 			"wait until target group ns/shop-s0:80 is as healthy as the one before",
-			"delete load balancer B1, once clients have forgotten the addresses of load balancer B1",
+			"delete load balancer B1, once the settle time of load balancer B1 is over (--load-balancer-settle-time)",
 			"wait until load balancer B1 is deleted",
 			"delete binding ns/ns/shop-s0:80ip",
 			"delete target group ns/shop-s0:80 (T1)",
@@ -558,7 +558,7 @@ func TestAPlanInJSON(t *testing.T) {
 	}}
 	got, err := json.Marshal(plan)
 	want := `[{"change":"DeleteLoadBalancer","text":"delete load balancer b","why":"another has replaced it",` +
-		`"wait":"clients have forgotten the addresses of load balancer b","late":true}]`
+		`"wait":"the settle time of load balancer b is over (--load-balancer-settle-time)","late":true}]`
 	if err != nil || strings.TrimSpace(string(got)) != want {
 		t.Errorf("got %s, %v", got, err)
 	}

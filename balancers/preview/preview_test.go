@@ -245,7 +245,7 @@ func TestOneGroupThatCannotBeReadStopsNoOther(t *testing.T) {
 	p := newPreview(t, &account{errs: map[string]error{"edge": errors.New("AWS is away")}}, webService+ingressOf("a")+other)
 	report := must(t)(p.All(t.Context()))
 	got := text(t, report)
-	if !strings.Contains(got, "not known, as it failed: AWS is away") || !strings.Contains(got, "Group other: shop/z\n  1. ") || !report.IsFaulty() {
+	if !strings.Contains(got, "could not be planned: AWS is away") || !strings.Contains(got, "Group other: shop/z\n  1. ") || !report.IsFaulty() {
 		t.Errorf("faulty %t, got\n%s", report.IsFaulty(), got)
 	}
 }
@@ -309,7 +309,7 @@ func TestATakeOverWithNothingToDoSaysSo(t *testing.T) {
 	for documents, want := range map[string]string{
 		served: "Nothing would change, in 1 group.\n",
 		strings.ReplaceAll(served, "hostname: lb", "hostname: other"): "Group edge: shop/a\n  Ingress shop/a: write lb with ports 80 to the status\n" +
-			"0 steps, and 1 write to Ingresses. Nothing is to be said of 0 other groups.\n",
+			"0 steps, and 1 write to Ingresses. Nothing to report for 0 other groups.\n",
 	} {
 		p := newPreview(t, &account{seen: map[string]stack.Stack{"edge": seen}}, webService+documents)
 		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil })

@@ -93,7 +93,7 @@ func groupOf(p balancers.Proposal) Group {
 	}
 	out.Faults = append(out.Faults, overflows(p.Overflow)...)
 	if p.Orphaned {
-		out.Notes = append(out.Notes, "it has a load balancer and no Ingress: that is left alone")
+		out.Notes = append(out.Notes, "the group has a load balancer but no Ingress: targetgate leaves the load balancer alone")
 	}
 	return out
 }

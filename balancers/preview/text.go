@@ -29,7 +29,7 @@ func (r Report) Text(w io.Writer) error {
 	}
 	switch others := len(r.Groups) - r.Failed; {
 	case r.Changes:
-		p.line("%s, and %s. Nothing is to be said of %s.", count(steps, "step"), count(writes, "write to Ingresses", "writes to Ingresses"),
+		p.line("%s, and %s. Nothing to report for %s.", count(steps, "step"), count(writes, "write to Ingresses", "writes to Ingresses"),
 			count(quiet, "other group"))
 	case r.Failed == 0:
 		p.line("Nothing would change, in %s.", count(others, "group"))
@@ -59,7 +59,7 @@ func (p *printer) line(format string, args ...any) {
 func (p *printer) group(g *Group) {
 	p.line("Group %s: %s", g.Name, strings.Join(g.Members, ", "))
 	if g.Error != "" {
-		p.line("  not known, as it failed: %s", g.Error)
+		p.line("  could not be planned: %s", g.Error)
 	}
 	for _, note := range g.Notes {
 		p.line("  %s", note)

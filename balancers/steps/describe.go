@@ -38,7 +38,7 @@ func (w Wait) String() string {
 	case w.Open != stack.Ref{}:
 		return "targets of target group " + groupText(w.Open) + " let it in"
 	case w.Settled != stack.Ref{}:
-		return "clients have forgotten the addresses of " + balancerText(w.Settled)
+		return "the settle time of " + balancerText(w.Settled) + " is over (--load-balancer-settle-time)"
 	case w.Instead.Part != "" && w.Instead.Part != w.Healthy.Part:
 		return "target group " + groupText(w.Healthy) + " is as healthy as " + groupText(w.Instead)
 	case w.Instead != stack.Ref{}:

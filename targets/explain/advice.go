@@ -24,7 +24,7 @@ var groupAdvice = map[string]string{
 	v1beta1.ReasonTwoControllers: "Check that the chart's ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding exist, and that " +
 		"beside.incumbentUser is aws-load-balancer-controller's user; targetgate goes on a minute after that controller has stopped",
 	v1beta1.ReasonTargetGroupFull: "Raise targetgate's --max-targets-per-target-group, or have fewer pods or nodes behind the binding",
-	v1beta1.ReasonAWSError:        "targetgate tries again by itself; if it goes on, see its log and AWS's health",
+	v1beta1.ReasonAWSError:        "targetgate tries again by itself; if the error persists, check its log and the AWS Health Dashboard",
 }
 
 // stateOf is how a target's health is for us.
@@ -72,7 +72,7 @@ func healthAdvice(reason, description string) string {
 	case "Target.InvalidState":
 		return "The instance is stopped or terminated"
 	case "Elb.InternalError":
-		return "AWS has trouble of its own: see AWS's health"
+		return "AWS reports an internal error: check the AWS Health Dashboard"
 	default:
 		return ""
 	}

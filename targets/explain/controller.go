@@ -28,7 +28,7 @@ func (s *bindingState) controllerLink() Link {
 	case dead && s.now.Sub(at) >= promptness:
 		return link("targetgate", Broken, "does not run: lease %s has not been renewed since %s, and it is %s by the API server's clock",
 			s.leader.key, stamp(at), stamp(s.now)).
-			advise("See to its pods: kubectl -n %s get pods; their logs say why they do not lead", s.leader.key.Namespace)
+			advise("Check its pods: kubectl -n %s get pods; their logs say why they do not lead", s.leader.key.Namespace)
 	case dead:
 		return link("targetgate", Waiting, "has no leader since %s: another replica takes over", stamp(at))
 	case behind != "" && s.now.Sub(changedAt(s.binding)) < promptness:

@@ -418,7 +418,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"9 terminating for too long": {
 			func(w *world) { w.terminate(time.Minute) },
-			[]string{"broken pod: is terminating, and should have been gone at 2026-11-21T11:59:00Z", "Finalizers hold it: [test/finalizer]"},
+			[]string{"broken pod: is terminating, and should have been gone at 2026-11-21T11:59:00Z", "finalizers (test/finalizer), and whether node"},
 		},
 		"10 targetgate does not run": {
 			func(w *world) { w.mute(); w.lease.Spec.RenewTime.Time = now.Add(-time.Minute) },
@@ -543,6 +543,17 @@ func (w *world) registerNodes() {
 // terminate has the pod's time run out so long ago.
 func (w *world) terminate(overdue time.Duration) {
 	w.pod.Finalizers, w.pod.DeletionTimestamp = []string{"test/finalizer"}, ptr.To(ago(overdue))
+}
+
+// A pod without finalizers is still there only because its node does not say that it has ended.
+func TestExplainNamesNoFinalizersWhereThereAreNone(t *testing.T) {
+	w := newWorld()
+	w.terminate(time.Minute)
+	w.pod.Finalizers, w.pod.Spec.NodeName = nil, "node-1"
+	got := endpointState{bindingState: &bindingState{now: now}, pod: w.pod}.leavingLink()
+	if want := `Check whether node "node-1" responds`; got.Advice != want {
+		t.Errorf("advice %q, want %q", got.Advice, want)
+	}
 }
 
 func TestExplainSaysUntilWhenALeavingTargetStays(t *testing.T) {
@@ -676,8 +687,8 @@ func TestExplainDoesNotTakeAnOpenGateForARegistration(t *testing.T) {
 		{reason: readiness.ReasonTimeout, want: "ok 10.0.0.1:8080 is registered, by the pod's condition"},
 		{reason: readiness.ReasonNotSelected, ready: true, want: "ok 10.0.0.1:8080 is registered, by the binding's status"},
 		{reason: readiness.ReasonNotManaged, ready: true, want: "ok 10.0.0.1:8080 is registered, by the binding's status"},
-		{reason: readiness.ReasonBindingDeleted, want: "unknown whether 10.0.0.1:8080 is registered only AWS knows"},
-		{reason: readiness.ReasonConsentMissing, want: "unknown whether 10.0.0.1:8080 is registered only AWS knows"},
+		{reason: readiness.ReasonBindingDeleted, want: "unknown only AWS knows whether 10.0.0.1:8080 is registered"},
+		{reason: readiness.ReasonConsentMissing, want: "unknown only AWS knows whether 10.0.0.1:8080 is registered"},
 	} {
 		w := newWorld()
 		w.pod.Status.Conditions[1].Reason = tc.reason

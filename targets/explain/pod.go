@@ -82,8 +82,12 @@ func (e endpointState) leavingLink() Link {
 	if e.now.Before(due.Add(promptness)) {
 		return link("pod", Waiting, "is terminating, until %s: it leaves the load balancer, and its gate is no longer written", stamp(due))
 	}
-	return link("pod", Broken, "is terminating, and should have been gone at %s", stamp(due)).
-		advise("Finalizers hold it: %v; or node %q does not answer", e.pod.Finalizers, e.pod.Spec.NodeName)
+	stuck := link("pod", Broken, "is terminating, and should have been gone at %s", stamp(due))
+	if finalizers := e.pod.Finalizers; len(finalizers) > 0 {
+		return stuck.advise("Check who has to remove its finalizers (%s), and whether node %q responds",
+			strings.Join(finalizers, ", "), e.pod.Spec.NodeName)
+	}
+	return stuck.advise("Check whether node %q responds", e.pod.Spec.NodeName)
 }
 
 // podLink is about the pod's containers and node.

@@ -48,7 +48,7 @@ func (e endpointState) toldTarget() Link {
 	case ready.Status == metav1.ConditionTrue && e.behind() == "":
 		return link("target", OK, "%s is registered, by the binding's status", e.endpoint.Target)
 	default:
-		return link("target", Unknown, "whether %s is registered only AWS knows", e.endpoint.Target).advise("Ask AWS: --aws")
+		return link("target", Unknown, "only AWS knows whether %s is registered", e.endpoint.Target).advise("Ask AWS: --aws")
 	}
 }
 

@@ -77,7 +77,7 @@ func (p *printer) endpoints(all []Endpoint) {
 	sick := append(by[Broken], by[Waiting]...)
 	p.each(sick[:min(shown, len(sick))])
 	if more := len(sick) - shown; more > 0 {
-		p.line("  and %d more endpoints that are not well: -o json has all", more)
+		p.line("  and %d more endpoints with problems: -o json lists all", more)
 	}
 	if unknown := by[Unknown]; len(unknown) > 0 {
 		p.line("  %s", p.colour(Unknown, fmt.Sprintf("%d of %d endpoints have unknown links, for example", len(unknown), len(all))))
@@ -136,7 +136,7 @@ func (p *printer) cause(c *Chain) {
 	}
 	what := "First broken link"
 	if c.Cause.State == Waiting {
-		what = nothing + " First link that waits"
+		what = nothing + " First waiting link"
 	}
 	where := c.Cause.Name
 	if c.Cause.Endpoint != "" {

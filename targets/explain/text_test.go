@@ -41,7 +41,7 @@ First broken link: health of Pod web-1
 
 TargetGroupBinding shop/api
   waiting  targetgate    has no leader
-Nothing is broken. First link that waits: targetgate
+Nothing is broken. First waiting link: targetgate
 Note: you may not read nodes.
 `
 	var got strings.Builder

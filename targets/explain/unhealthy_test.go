@@ -123,7 +123,7 @@ Nothing is known to be broken. Unknown links: 10000 (health)
 		t.Errorf("text\n%s\nwant\n%s", got, want)
 	}
 	add(1, Waiting)
-	if got, want := text(), "Nothing is known to be broken. First link that waits: health of Pod web-10000\n"; !strings.HasSuffix(got, want) {
+	if got, want := text(), "Nothing is known to be broken. First waiting link: health of Pod web-10000\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("text\n%s\nwant at its end\n%s", got, want)
 	}
 	add(shown+1, Broken)
@@ -131,7 +131,7 @@ Nothing is known to be broken. Unknown links: 10000 (health)
 	if !strings.HasPrefix(got, "TargetGroupBinding shop/web\n  Pod web-10001\n    broken ") {
 		t.Errorf("text\n%s\nwant the broken ones first", got)
 	}
-	if want := "\n  and 2 more endpoints that are not well: -o json has all\n"; strings.Count(got, "    broken ") != shown || !strings.Contains(got, want) {
+	if want := "\n  and 2 more endpoints with problems: -o json lists all\n"; strings.Count(got, "    broken ") != shown || !strings.Contains(got, want) {
 		t.Errorf("text\n%s\nwant %d that are broken, and\n%s", got, shown, want)
 	}
 }
