@@ -28,7 +28,7 @@
 // emulator in process; it runs with the unit tests.
 //
 // The packages in the list have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all
-// packages in which files have that tag, five packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
+// packages in which files have that tag, four packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
 // TARGETGATE_CONTROL_PLANE, TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector) and TARGETGATE_EXTERNAL_DNS.
 //
 // Times of nodes and load balancers run ten times faster than AWS's, but for those of leaving and realtime; targetgate's own are real.

@@ -11,7 +11,7 @@
 // rules, because a cluster may still have the incumbent's CRD.
 //
 // Ingresses and IngressClassParams (package ingresses), when load balancers are made of them: what aws-load-balancer-controller refuses is
-// refused, all else that is wrong is a warning.
+// refused, and so is a group that is kept for other Ingresses. All else that is wrong is a warning.
 //
 // They stand on package review, which reads and answers reviews within limits, and are called through the port of package
 // server, with the certificates of package certs:

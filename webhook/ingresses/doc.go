@@ -3,9 +3,10 @@
 
 // Package ingresses answers reviews of Ingresses and IngressClassParams, when load balancers are made of them.
 //
-// It refuses what aws-load-balancer-controller refuses, at the same paths. All else that is wrong is a warning, from the same code that
-// builds load balancers (package balancers/ingress), so that nobody's pipeline fails where it did not fail before. An update that changes
-// neither spec nor annotations is always admitted: finalizers must come off, whatever has become of the class.
+// It refuses what aws-load-balancer-controller refuses, at the same paths, and a group that is kept for other Ingresses
+// (targetgate.dev/exclusive-group). All else that is wrong is a warning, from the same code that builds load balancers (package
+// balancers/ingress), so that nobody's pipeline fails where it did not fail before. An update that changes neither spec nor annotations is
+// always admitted: finalizers must come off, whatever has become of the class.
 //
 // An object with more values than any load balancer can have is admitted with a warning, unless its class or group is refused: it is
 // counted before it is decoded, so that the cost of a review is linear in its size.
