@@ -123,7 +123,7 @@ func ParseRules(s string) (rules []Rule, skipped []string, err error) {
 		}
 		rule, err := parseRule(rest)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%q: %w; want serviceID:operationRegex=rate:burst, such as %q", part, err, ELBv2+":^Describe=25:100")
+			return nil, nil, fmt.Errorf("%q: %w; must be serviceID:operationRegex=rate:burst, such as %q", part, err, ELBv2+":^Describe=25:100")
 		}
 		if service != ELBv2 {
 			rule.Service = service

@@ -23,7 +23,7 @@ func TestParseRules(t *testing.T) {
 		"other service":  {in: "Global Accelerator:^Create=0.5:1,Elastic Load Balancing v2:.=1:1", wantRules: 1, wantSkipped: 1},
 		"each service":   {in: "EC2:^Describe=1:1,STS:.=1:1,Elastic Load Balancing v2:.=1:1,ACM:.=1:1,WAFV2:^Get=1:1,WAF Regional:^Get=1:1", wantRules: 6},
 		"blanks":         {in: " EC2:^Describe=1:1, Elastic Load Balancing v2:.=1:1 , ", wantRules: 2},
-		"no operation":   {in: "nonsense", wantErr: `want serviceID:operationRegex=rate:burst, such as "Elastic Load Balancing v2:^Describe=25:100"`},
+		"no operation":   {in: "nonsense", wantErr: `must be serviceID:operationRegex=rate:burst, such as "Elastic Load Balancing v2:^Describe=25:100"`},
 		"no equals sign": {in: "Elastic Load Balancing v2:^Describe", wantErr: "no ="},
 		"bad pattern":    {in: "Elastic Load Balancing v2:(=1:1", wantErr: "operation pattern"},
 		"zero rate":      {in: "Elastic Load Balancing v2:.=0:1", wantErr: `rate "0"`},

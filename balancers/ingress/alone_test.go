@@ -64,7 +64,7 @@ func TestLongNames(t *testing.T) {
 		"a label's longest":    {group: membership.Group{Namespace: "shop", Name: strings.Repeat("a", 63)}, name: strings.Repeat("a", 63)},
 		"longer than a label":  {group: membership.Group{Namespace: "shop", Name: strings.Repeat("a", 64)}, name: strings.Repeat("a", 64), want: "has 64 characters, and an Ingress without a group may have 63"},
 		"a tag's longest":      {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 256-len("shop/-a:80"))},
-		"longer than a tag":    {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 257-len("shop/-a:80")), want: "would have 257 characters, and AWS takes 256"},
+		"longer than a tag":    {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 257-len("shop/-a:80")), want: "would have 257 characters, and AWS allows 256"},
 		"a member with a name": {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 64)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -199,7 +199,7 @@ func TestMutualAuthentication(t *testing.T) {
 	if got := https(in); got == nil || *got != (stack.MutualAuth{Mode: "passthrough"}) {
 		t.Errorf("%+v, want what the last entry of the port says", got)
 	}
-	if _, faults := Build(in); len(faults) != 1 || !faults[0].Warning || !strings.Contains(faults[0].Reason, "port 443 is there twice, and the last one is used") {
+	if _, faults := Build(in); len(faults) != 1 || !faults[0].Warning || !strings.Contains(faults[0].Reason, "port 443 is listed twice, and the last one is used") {
 		t.Errorf("faults %v", faults)
 	}
 	annotate(&in, 2, annotation.Prefix+"mutual-authentication", `[{"port":443,"mode":"off"}]`)

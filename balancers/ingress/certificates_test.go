@@ -24,7 +24,7 @@ func TestSecretsOfTLS(t *testing.T) {
 		hint = "; Secret own of spec.tls is not used, as a load balancer takes certificates of ACM and IAM alone: import its certificate into ACM"
 
 		noneForRule = `spec.rules[0].host, value "b.example.org": ` + noneFor
-		plain       = "spec.tls: all listeners of this Ingress are for HTTP: want one for HTTPS in alb.ingress.kubernetes.io/listen-ports"
+		plain       = "spec.tls: all listeners of this Ingress are for HTTP: set one for HTTPS in alb.ingress.kubernetes.io/listen-ports"
 	)
 	for name, tc := range map[string]struct {
 		host         string
@@ -44,7 +44,7 @@ func TestSecretsOfTLS(t *testing.T) {
 		"without a host": {
 			tls: tlsOf("own"), annotations: map[string]string{"listen-ports": `[{"HTTPS":8443}]`}, alone: []string{unused},
 			built: []string{`annotation alb.ingress.kubernetes.io/listen-ports, value "[{\"HTTPS\":8443}]": port 8443 is HTTPS and has no certificate: ` +
-				"want alb.ingress.kubernetes.io/certificate-arn, or a host whose certificate is in ACM" + hint},
+				"set alb.ingress.kubernetes.io/certificate-arn, or a host whose certificate is in ACM" + hint},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +66,8 @@ func TestSecretsOfTLS(t *testing.T) {
 }
 
 const (
-	noneFor    = "no certificate in ACM is for this host: want one that is issued, or the annotation alb.ingress.kubernetes.io/certificate-arn"
-	wrongPorts = `annotation alb.ingress.kubernetes.io/listen-ports, value "[]": want at least one listener, as [{"HTTP": 80}]`
+	noneFor    = "no certificate in ACM is for this host: have one issued, or set the annotation alb.ingress.kubernetes.io/certificate-arn"
+	wrongPorts = `annotation alb.ingress.kubernetes.io/listen-ports, value "[]": list at least one listener, as [{"HTTP": 80}]`
 )
 
 func tlsOf(secret string, hosts ...string) []networkingv1.IngressTLS {

@@ -35,7 +35,7 @@ func (d checker) checkAddressType() map[*reading.Reading]annotation.Fault {
 	if d.addressType() != annotation.OnlyPublicIPv6 || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
-	return d.voters(annotation.AddressType.Name, "the load balancer is "+d.scheme()+": want another type, or the scheme "+
+	return d.voters(annotation.AddressType.Name, "the load balancer is "+d.scheme()+": set another type, or the scheme "+
 		annotation.InternetFacing)
 }
 
@@ -44,7 +44,7 @@ func (d checker) checkPool() map[*reading.Reading]annotation.Fault {
 	if _, ok := d.Votes[annotation.IPAMPool.Name]; !ok || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
-	return d.voters(annotation.IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: want the scheme "+
+	return d.voters(annotation.IPAMPool.Name, "the load balancer is "+d.scheme()+" and has no public addresses: set the scheme "+
 		annotation.InternetFacing)
 }
 
@@ -54,7 +54,7 @@ func (d checker) checkCustomerPool() map[*reading.Reading]annotation.Fault {
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
 	}
-	return d.voters(annotation.CustomerPool.Name, "the load balancer has no subnet on an Outpost: want one in "+
+	return d.voters(annotation.CustomerPool.Name, "the load balancer has no subnet on an Outpost: set one in "+
 		annotation.Subnets.FullName()+", or no pool")
 }
 
@@ -67,7 +67,7 @@ func (d checker) checkFamilies() map[*reading.Reading]annotation.Fault {
 				faults[r] = annotation.Fault{
 					Field: "spec", Value: group.Part,
 					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
-						": want " + annotation.AddressType.FullName() + " dualstack, or a Service of IPv4 alone",
+						": set " + annotation.AddressType.FullName() + " dualstack, or a Service of IPv4 alone",
 				}
 			}
 		}
@@ -95,7 +95,7 @@ func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 				r, version := owners[rule.Owner], versions[part]
 				if _, known := faults[r]; !known && (version == "HTTP2" || version == reading.GRPC) {
 					faults[r] = annotation.Fault{Field: rule.Field, Value: part, Reason: fmt.Sprintf(
-						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: want HTTPS alone in %s, or a redirect in %s",
+						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: set HTTPS alone in %s, or a redirect in %s",
 						version, l.port, annotation.ListenPorts.FullName(), annotation.SSLRedirect.FullName())}
 				}
 			}
@@ -119,7 +119,7 @@ func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
 			key := annotation.Actions.FullName() + rule.Backend
 			if _, known := faults[r]; !known {
 				faults[r] = annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: fmt.Sprintf(
-					"AWS redirects no HTTPS to HTTP, as on port %d: want HTTPS or %s in redirectConfig.protocol, or HTTP alone in %s",
+					"AWS redirects no HTTPS to HTTP, as on port %d: set HTTPS or %s in redirectConfig.protocol, or HTTP alone in %s",
 					l.port, annotation.SameProtocol, annotation.ListenPorts.FullName())}
 			}
 		}
@@ -141,7 +141,7 @@ func (d checker) checkRedirect() map[*reading.Reading]annotation.Fault {
 	if seen := input.SeenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(annotation.HTTPS) && d.heldOn(seen.Port) {
 		return nil // it stays
 	}
-	return d.voters(annotation.SSLRedirect.Name, "no HTTPS listener of the group has this port: want one that has, as in "+
+	return d.voters(annotation.SSLRedirect.Name, "no HTTPS listener of the group has this port: name one that has, as in "+
 		annotation.ListenPorts.FullName())
 }
 
@@ -155,7 +155,7 @@ func (d checker) checkCertificates() map[*reading.Reading]annotation.Fault {
 		for _, r := range l.members {
 			faults[r] = annotation.Fault{
 				Annotation: annotation.ListenPorts.FullName(), Value: r.Annotations()[annotation.ListenPorts.FullName()],
-				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: want " + annotation.Certificates.FullName() +
+				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: set " + annotation.Certificates.FullName() +
 					", or a host whose certificate is in ACM" + reading.UnusedSecret(r.Member.Ingress, ""),
 			}
 		}

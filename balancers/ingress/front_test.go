@@ -121,7 +121,7 @@ func TestFront(t *testing.T) {
 		"a port of one is mapped to another's": {
 			annotations: [3]string{"enable-frontend-nlb=true;frontend-nlb-listener-port-mapping=80=443", "", `listen-ports=[{"HTTPS":443}]`},
 			held: `port-mapping, value "80": the group has "443", as alb.ingress.kubernetes.io/frontend-nlb-listener-port-mapping of ` +
-				"Ingress shop/a says on port 80: want the same, or another port in front; without a mapping each port leads to itself",
+				"Ingress shop/a says on port 80: set the same, or another port in front; without a mapping each port leads to itself",
 		},
 		"members disagree": {
 			annotations: [3]string{"enable-frontend-nlb=false", "enable-frontend-nlb=true"}, held: `the group has "false"`,
@@ -295,7 +295,7 @@ func TestWhatStaysInFront(t *testing.T) {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0c,eipalloc-0d",
 			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}, Allocations: []string{"eipalloc-0a", "eipalloc-0b"}},
 			subnets:     []string{"subnet-a1", "subnet-b1"}, want: []string{"eipalloc-0a", "eipalloc-0b"},
-			warned: `frontend-nlb-eip-allocations, value "eipalloc-0c,eipalloc-0d": AWS does not change the addresses of a Network Load Balancer: want eipalloc-0a,eipalloc-0b`,
+			warned: `frontend-nlb-eip-allocations, value "eipalloc-0c,eipalloc-0d": AWS does not change the addresses of a Network Load Balancer: set eipalloc-0a,eipalloc-0b`,
 		},
 		"addresses of one that has none": {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0a,eipalloc-0b",
@@ -317,7 +317,7 @@ func TestWhatStaysInFront(t *testing.T) {
 			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}},
 			subnets:     []string{"subnet-a1", "subnet-b1", "subnet-c1"},
 			warned: `frontend-nlb-subnets, value "subnet-a2,subnet-b1,subnet-c1": the Network Load Balancer is in zone eu-west-1a by subnet-a1, and AWS ` +
-				"does not exchange that for subnet-a2: want subnet-a1, or no subnet of the zone until it has left it",
+				"does not exchange that for subnet-a2: set subnet-a1, or no subnet of the zone until it has left it",
 		},
 		"a subnet of the zone that it has left": {
 			annotations: "frontend-nlb-subnets=subnet-a2,subnet-b1",

@@ -46,11 +46,11 @@ func (d frontBuilder) frontFault(subnets int, ports map[int32]int32) (setting, r
 	overlap := d.Overlapping(slices.Collect(maps.Keys(ports)))
 	switch {
 	case addresses > 0 && d.frontScheme() != annotation.InternetFacing:
-		return annotation.FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: want the scheme " +
+		return annotation.FrontAllocations.Name, "the Network Load Balancer is internal and has no public addresses: set the scheme " +
 			annotation.InternetFacing +
 			" in " + annotation.FrontScheme.FullName()
 	case addresses > 0 && addresses != subnets:
-		return annotation.FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: want one for each", addresses, subnets)
+		return annotation.FrontAllocations.Name, fmt.Sprintf("%d addresses for %d subnets: set one for each", addresses, subnets)
 	case overlap != "":
 		return annotation.EnableFront.Name, overlap
 	case tags > reading.MostFrontTags:

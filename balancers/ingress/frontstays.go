@@ -41,7 +41,7 @@ func (d frontBuilder) settleSubnets(lb, seen *stack.LoadBalancer) {
 		}
 		lb.Subnets[i] = present[subnet.Zone]
 		d.frontStays[annotation.FrontSubnets.Name] = "the Network Load Balancer is in zone " + subnet.Zone + " by " + lb.Subnets[i] +
-			", and AWS does not exchange that for " + id + ": want " + lb.Subnets[i] + ", or no subnet of the zone until it has left it"
+			", and AWS does not exchange that for " + id + ": set " + lb.Subnets[i] + ", or no subnet of the zone until it has left it"
 	}
 }
 
@@ -61,7 +61,7 @@ func (d frontBuilder) settleAllocations(lb, seen *stack.LoadBalancer) {
 		lb.Allocations = nil
 	}
 	if len(asked) > 0 && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(has))) {
-		d.frontStays[annotation.FrontAllocations.Name] = "AWS does not change the addresses of a Network Load Balancer: want " +
+		d.frontStays[annotation.FrontAllocations.Name] = "AWS does not change the addresses of a Network Load Balancer: set " +
 			cmp.Or(strings.Join(has, ","), "none, as this one was made without")
 	}
 }

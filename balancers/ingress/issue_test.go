@@ -55,10 +55,10 @@ func TestIssuedCertificates(t *testing.T) {
 		"an empty authority is none":  {hosts: both, defaultCA: authority, annotations: map[string]string{"acm-pca-arn": ""}, own: []input.OwnCertificate{own("x", authority, "", both...)}, part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
 		"a wildcard":                  {hosts: []string{"*.example.net"}, own: []input.OwnCertificate{own("x", "", "", "*.example.net")}, part: "amazon_issued/_.example.net-7e561031", serves: "x"},
 		"beside one that is given":    {hosts: both, annotations: map[string]string{"certificate-arn": certARN("b")}, serves: certARN("b")},
-		"without a host":              {faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": there is no host to issue a certificate for: want one in spec.rules or spec.tls`}},
+		"without a host":              {faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": there is no host to issue a certificate for: set one in spec.rules or spec.tls`}},
 		"it is not known which exist": {hosts: both, noOwn: "no answer", part: "amazon_issued/a.example.net-7e561031", faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": the certificates of ACM are not known: no answer`}},
 		"a wrong authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": "web"}, faults: []string{
-			`annotation alb.ingress.kubernetes.io/acm-pca-arn, value "web": want an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b`}},
+			`annotation alb.ingress.kubernetes.io/acm-pca-arn, value "web": must be an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)

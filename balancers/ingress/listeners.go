@@ -186,7 +186,7 @@ func (d checker) checkFallbacks() map[*reading.Reading]annotation.Fault {
 		for _, r := range l.members {
 			if r.Fallback != nil && r.Name != owner {
 				faults[r] = annotation.Fault{Field: r.Fallback.Field, Reason: fmt.Sprintf(
-					"port %d has the default backend of Ingress %s, and a listener has one: want none, or another port in %s",
+					"port %d has the default backend of Ingress %s, and a listener has one: set none, or another port in %s",
 					l.port, owner, annotation.ListenPorts.FullName())}
 			}
 		}

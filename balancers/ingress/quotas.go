@@ -91,7 +91,7 @@ func (d checker) over(q quota) map[*reading.Reading]annotation.Fault {
 		added := input.Unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
 			faults[r] = annotation.Fault{Field: "spec", Reason: fmt.Sprintf(
-				"with this Ingress the load balancer would have %d %s, and its quota is %d: want fewer, another group, or a higher quota",
+				"with this Ingress the load balancer would have %d %s, and its quota is %d: use fewer, another group, or a higher quota",
 				n, q.what, q.limit)}
 			continue
 		}

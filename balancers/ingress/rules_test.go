@@ -108,7 +108,7 @@ func TestRules(t *testing.T) {
 				{"field":"query-string","queryStringConfig":{"values":[{"key":"v","value":"1"},{"value":"x"}]}},
 				{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X","values":["y"]}}]`},
 			rules: `[{host: a.com, http: {paths: [{path: /p, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}]}}]`,
-			http:  nil, faults: []string{"spec.rules[0].http.paths[0]: the rule has 6 values in its conditions: AWS takes 5"},
+			http:  nil, faults: []string{"spec.rules[0].http.paths[0]: the rule has 6 values in its conditions: AWS allows 5"},
 		},
 		"conditions by annotation before host and path": {
 			annotations: map[string]string{"conditions.web": `[

@@ -120,11 +120,11 @@ func TestWarnings(t *testing.T) {
 		"issuing, without HTTPS":            {annotations: map[string]string{"create-acm-cert": "true", "listen-ports": `[{"HTTP":80}]`}, want: []string{"no listener of this Ingress is for HTTPS"}},
 		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},
 		"a wrong value that nothing needs":  {annotations: map[string]string{"listener-attributes.HTTP-8080": "k"}, want: []string{"has no equals sign"}},
-		"conditions of no field":            {annotations: map[string]string{"conditions.b": `[{"field":"x"},{"field":"y"}]`}, want: []string{`[0], field "x": this field is not known, so the condition is ignored: want host-header, path-pattern, `}},
-		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is there twice, and its protocol is HTTP: want it once"}},
+		"conditions of no field":            {annotations: map[string]string{"conditions.b": `[{"field":"x"},{"field":"y"}]`}, want: []string{`[0], field "x": this field is not known, so the condition is ignored: must be host-header, path-pattern, `}},
+		"a port twice":                      {annotations: map[string]string{"listen-ports": `[{"HTTP":80},{"HTTPS":443},{"HTTP":80}]`}, want: []string{"port 80 is listed twice, and its protocol is HTTP: list it once"}},
 		"an empty web ACL":                  {annotations: map[string]string{"wafv2-acl-arn": ""}, want: []string{"is empty, so it is ignored, and a web ACL that is there stays"}},
 		"TLS that nobody listens for":       {annotations: map[string]string{"listen-ports": `[{"HTTP": 80}]`}, do: func(i *networkingv1.Ingress) { i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a"}}} }, want: []string{"all listeners of this Ingress are for HTTP"}},
-		"no subnets":                        {annotations: map[string]string{"subnets": ""}, want: []string{`subnets, value "": is empty, so it is ignored: want IDs`}},
+		"no subnets":                        {annotations: map[string]string{"subnets": ""}, want: []string{`subnets, value "": is empty, so it is ignored: set IDs`}},
 		"no security groups":                {annotations: map[string]string{"security-groups": ","}, want: []string{`security-groups, value ",": is empty`}},
 		"rules for no security groups":      {annotations: map[string]string{"manage-backend-security-group-rules": "true"}, want: []string{"is used only with alb.ingress.kubernetes.io/security-groups, which no Ingress of the group has"}},
 		"a redirect of params that is none": {params: v1beta1.IngressClassParamsSpec{SSLRedirectPort: "https"}, want: []string{"nothing is redirected"}},
@@ -358,7 +358,7 @@ func TestNameOfWebACLCountsBeforeARNsOfOthers(t *testing.T) {
 	}{
 		"a new load balancer":       {want: aclARN("a"), wantHeld: aclARN("x"), fault: "a name takes precedence over an ARN", told: "shop/a"},
 		"one with that of the name": {seen: aclARN("a"), want: aclARN("a"), wantHeld: aclARN("a"), fault: "a name takes precedence over an ARN", told: "shop/a"},
-		"one with that of the ARN":  {seen: aclARN("x"), want: aclARN("x"), wantHeld: aclARN("x"), fault: "want the same, or nothing", told: "shop/b"},
+		"one with that of the ARN":  {seen: aclARN("x"), want: aclARN("x"), wantHeld: aclARN("x"), fault: "set the same, or nothing", told: "shop/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)

@@ -67,7 +67,7 @@ func TestSubnets(t *testing.T) {
 			},
 			want: []string{"subnet-a2", "subnet-b2"},
 		},
-		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *input.Subnet) { s.Free = 7 }), fault: "want subnets in at least 2 zones"},
+		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *input.Subnet) { s.Free = 7 }), fault: "set subnets in at least 2 zones"},
 		"one alone if that is allowed":             {do: func(in *input.Input) { in.AWS.Subnet("subnet-a2").Free, in.Options.SingleSubnet = 7, true }, want: []string{"subnet-b2"}},
 		"one alone in an outpost":                  {vote: "subnet-a2", do: change("subnet-a2", func(s *input.Subnet) { s.Locale = "outpost" }), want: []string{"subnet-a2"}},
 		"different locales":                        {do: change("subnet-a2", func(s *input.Subnet) { s.Locale = "local-zone" }), fault: "subnet subnet-a2 is in a zone of kind local-zone, subnet-b2 of kind availability-zone"},
@@ -138,7 +138,7 @@ func TestSubnetIDs(t *testing.T) {
 		"green,subnet-a1":     "subnet-a1,subnet-b2",
 		"blue":                "subnet-a1",
 		"green,blue":          "subnet-b2,subnet-a1",
-		"red,red":             "1 subnets of the VPC have the tag Name=red: want 2",
+		"red,red":             "1 subnets of the VPC have the tag Name=red: must be 2",
 		"subnet-z":            "the VPC has no subnet subnet-z",
 	} {
 		got, err := aws.SubnetIDs(strings.Split(entries, ","))

@@ -62,7 +62,7 @@ func (s loadBalancerSteps) guard() {
 		if seen.Active {
 			s.do(why, change)
 		} else {
-			s.doAfter(steps.Wait{Active: s.to()}, why+", and AWS takes only an active load balancer for it", change)
+			s.doAfter(steps.Wait{Active: s.to()}, why+", and AWS allows it only for an active load balancer", change)
 		}
 	}
 	if differs(wanted.WebACL, seen.WebACL) {

@@ -81,7 +81,7 @@ func decode(document []byte, namespace string, objects *[]client.Object, others 
 		*others = append(*others, head.Kind)
 		return nil
 	case head.APIVersion != known.version:
-		return fmt.Errorf("%s of %s: want apiVersion %s", head.Kind, head.APIVersion, known.version)
+		return fmt.Errorf("%s of %s: set apiVersion %s", head.Kind, head.APIVersion, known.version)
 	}
 	return known.decode(document, head.Kind, namespace, objects)
 }
@@ -98,7 +98,7 @@ func (k kind) decode(document []byte, name, namespace string, objects *[]client.
 		object.SetNamespace(namespace)
 	}
 	if slices.ContainsFunc(*objects, func(o client.Object) bool { return isSame(o, object) }) {
-		return fmt.Errorf("%s %s is there twice", name, client.ObjectKeyFromObject(object))
+		return fmt.Errorf("%s %s is listed twice", name, client.ObjectKeyFromObject(object))
 	}
 	*objects = append(*objects, object)
 	return nil

@@ -29,8 +29,8 @@ func TestObjectsOfAFile(t *testing.T) {
 func TestWrongFiles(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{ingressOf("a") + strings.ReplaceAll(ingressOf("b"), "rules:", "ruls:"), "document 2: Ingress: "},
-		{strings.ReplaceAll(ingressOf("a"), "networking.k8s.io/v1", "extensions/v1beta1"), "want apiVersion networking.k8s.io/v1"},
-		{ingressOf("a") + ingressOf("a"), "Ingress shop/a is there twice"},
+		{strings.ReplaceAll(ingressOf("a"), "networking.k8s.io/v1", "extensions/v1beta1"), "set apiVersion networking.k8s.io/v1"},
+		{ingressOf("a") + ingressOf("a"), "Ingress shop/a is listed twice"},
 		{strings.ReplaceAll(ingressOf("a"), "name: a\n", "generateName: a\n"), "metadata.name is missing"},
 		{"metadata: {name: a}\n", "an object has no kind"},
 		{"kind: [\n", "this is no YAML of an object"},

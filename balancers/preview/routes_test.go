@@ -66,9 +66,9 @@ func TestRoutesThatLeadNowhere(t *testing.T) {
 		{"no Service", ingressOf("a"), "this Service does not exist in namespace shop; until then requests are answered by 503", nil},
 		{"an earlier rule takes all", webService + ingressOf("0") + shadowed, "no request reaches this rule, as spec.rules[0].http.paths[0] of Ingress " +
 			"shop/0 stands before it", []string{"web:80"}},
-		{"held", webService + ingressOf("a", "scheme: public"), "want internal or internet-facing", nil},
+		{"held", webService + ingressOf("a", "scheme: public"), "must be internal or internet-facing", nil},
 		{"no node port, for targets by the flag's default", webService + strings.ReplaceAll(ingressOf("a"), "    alb.ingress.kubernetes.io/target-type: ip\n", ""),
-			"the port has no node port: want a Service of type NodePort", nil},
+			"the port has no node port: use a Service of type NodePort", nil},
 	} {
 		got := routesOf(t, c.documents)
 		if diff := cmp.Diff(c.lost, got.Lost); diff != "" {

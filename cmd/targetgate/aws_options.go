@@ -44,9 +44,9 @@ func (o *options) validateAWS() []error {
 	fault(o.ClusterName == "", "--cluster-name is required")
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!slices.Contains([]string{sessionOfBinding, sessionOfCluster}, o.RoleSessionName),
-		"--aws-role-session-name=%s: want %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
+		"--aws-role-session-name=%s: must be %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
 	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
-	fault(o.MaxRetries < 0, "--aws-max-retries=%d: want 0 or more", o.MaxRetries)
+	fault(o.MaxRetries < 0, "--aws-max-retries=%d: must be 0 or more", o.MaxRetries)
 	endpointFaults, unknown := command.ValidateEndpoints(o.Endpoints)
 	faults = append(faults, endpointFaults...)
 	for _, service := range unknown {

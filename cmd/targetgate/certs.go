@@ -77,7 +77,7 @@ func (o *certificateOptions) keyPath() string  { return filepath.Join(o.Dir, o.K
 func (o *certificateOptions) validate() []error {
 	var faults []error
 	if o.ClientCA != "" && len(o.ClientNames) == 0 {
-		faults = append(faults, errors.New("--kube-client-names: want at least one name, or * for any: otherwise no API server may connect"))
+		faults = append(faults, errors.New("--kube-client-names: list at least one name, or * for any: otherwise no API server may connect"))
 	}
 	if o.FromFiles {
 		if o.SelfMade.SecretPaths {
@@ -102,13 +102,13 @@ func (o *certificateOptions) validate() []error {
 		}
 	}
 	if o.SelfMade.CertDuration < certs.MinCertDuration {
-		faults = append(faults, fmt.Errorf("--webhook-cert-duration=%s: want %s or more", o.SelfMade.CertDuration, certs.MinCertDuration))
+		faults = append(faults, fmt.Errorf("--webhook-cert-duration=%s: must be %s or more", o.SelfMade.CertDuration, certs.MinCertDuration))
 	}
 	if o.SelfMade.CADuration > certs.MaxCADuration {
-		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: want %s or less", o.SelfMade.CADuration, certs.MaxCADuration))
+		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: must be %s or less", o.SelfMade.CADuration, certs.MaxCADuration))
 	}
 	if least := max(certs.MinCADuration, 2*o.SelfMade.CertDuration); o.SelfMade.CADuration < least {
-		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: want %s or more, and at least twice --webhook-cert-duration",
+		faults = append(faults, fmt.Errorf("--webhook-ca-duration=%s: must be %s or more, and at least twice --webhook-cert-duration",
 			o.SelfMade.CADuration, least))
 	}
 	return faults

@@ -78,14 +78,14 @@ func TestParseOptionsNamesEveryFaultOfCertificates(t *testing.T) {
 	}
 	for _, want := range []string{
 		"POD_NAMESPACE is required", "--webhook-ca-secret-name=A: ", "--webhook-service-name=1: ", "--webhook-configuration-name=: ",
-		"--webhook-cert-duration=19s: want 20s or more", "--webhook-ca-duration=59s: want 1m0s or more",
+		"--webhook-cert-duration=19s: must be 20s or more", "--webhook-ca-duration=59s: must be 1m0s or more",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)
 		}
 	}
 	_, err = parseOptions(append(minimal, "--webhook-cert-duration=240h", "--webhook-ca-duration=400h"))
-	if want := "--webhook-ca-duration=400h0m0s: want 480h0m0s or more"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "--webhook-ca-duration=400h0m0s: must be 480h0m0s or more"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v does not say %q", err, want)
 	}
 }

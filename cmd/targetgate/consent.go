@@ -43,7 +43,7 @@ func (o *consentOptions) addFlags(flags *pflag.FlagSet) {
 // validate returns all faults at once.
 func (o *consentOptions) validate(cluster string) []error {
 	if !slices.Contains(consent.Modes(), o.Mode) {
-		return []error{fmt.Errorf("--target-group-consent=%s: want %s", o.Mode, strings.Join(consent.Modes(), ", "))}
+		return []error{fmt.Errorf("--target-group-consent=%s: must be %s", o.Mode, strings.Join(consent.Modes(), ", "))}
 	}
 	if err := consent.CheckCluster(cluster); consent.Mode(o.Mode).Asks() && err != nil {
 		return []error{fmt.Errorf("--cluster-name: %w, or --target-group-consent=off", err)}

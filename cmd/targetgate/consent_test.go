@@ -62,7 +62,7 @@ func TestRoleFileIsReadAgain(t *testing.T) {
 func TestRoleFileMustBeRightAtTheStart(t *testing.T) {
 	dir := t.TempDir()
 	writeRoles(t, filepath.Join(dir, "wrong.yaml"), "shop: [shared]")
-	for name, want := range map[string]string{"wrong.yaml": `shop[0]: "shared": want a role's ARN`, "none.yaml": "no such file"} {
+	for name, want := range map[string]string{"wrong.yaml": `shop[0]: "shared": must be a role's ARN`, "none.yaml": "no such file"} {
 		path := filepath.Join(dir, name)
 		if _, err := openRoles(path); err == nil || !strings.Contains(err.Error(), "--role-allowlist="+path+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
@@ -77,7 +77,7 @@ func TestConsentOptions(t *testing.T) {
 	}{
 		"default":                     {},
 		"each mode":                   {args: []string{"--target-group-consent=warn"}},
-		"no mode":                     {args: []string{"--target-group-consent=yes"}, want: "--target-group-consent=yes: want off, warn, require"},
+		"no mode":                     {args: []string{"--target-group-consent=yes"}, want: "--target-group-consent=yes: must be off, warn, require"},
 		"a cluster that no tag names": {args: []string{"--cluster-name=my prod", "--target-group-consent=require"}, want: `cannot name a cluster "my prod"`},
 		"where nobody asks for it":    {args: []string{"--cluster-name=my prod"}},
 	}

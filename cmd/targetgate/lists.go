@@ -31,7 +31,7 @@ func trim(items []string) {
 func (o *options) validateNamespaces() (faults []error) {
 	for _, namespace := range o.WatchNamespaces {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
-			faults = append(faults, fmt.Errorf("--watch-namespace=%s: want names of namespaces, separated by commas: %q is none",
+			faults = append(faults, fmt.Errorf("--watch-namespace=%s: must be names of namespaces, separated by commas: %q is none",
 				strings.Join(o.WatchNamespaces, ","), namespace))
 		}
 	}

@@ -105,7 +105,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, pflag.ErrHelp
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: want flags, or a command as the first argument (see targetgate --help)", flags.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: give flags, or a command as the first argument (see targetgate --help)", flags.Arg(0))
 	}
 	opts.trimLists()
 	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
@@ -210,28 +210,29 @@ func (o *options) validate() error {
 		}
 	}
 	fault(o.Beside && o.LeaderElectionID == command.DefaultLease,
-		"--leader-election-id=%s: with --beside, aws-load-balancer-controller holds that lease: want another name", o.LeaderElectionID)
+		"--leader-election-id=%s: with --beside, aws-load-balancer-controller holds that lease: set another name", o.LeaderElectionID)
 	fault(o.Beside && len(o.WatchNamespaces) > 0, "--beside and --watch-namespace=%s exclude each other: bindings of other namespaces may "+
 		"have the same target group, and must be seen", strings.Join(o.WatchNamespaces, ","))
-	fault(o.Networking.Quota < 1, "--security-group-rule-quota=%d: want 1 or more", o.Networking.Quota)
+	fault(o.Networking.Quota < 1, "--security-group-rule-quota=%d: must be 1 or more", o.Networking.Quota)
 	fault(o.OpenIncumbentGates && !o.Beside, "--open-incumbent-gates needs --beside")
-	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: want 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
-	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: want 0 to %s", o.Termination.NLB, pods.MaxTerminationDelay)
-	fault(!validDelay(o.Policy.Lead.ALB), "--deregistration-lead-alb=%s: want 0 to %s", o.Policy.Lead.ALB, pods.MaxTerminationDelay)
-	fault(!validDelay(o.Policy.Lead.NLB), "--deregistration-lead-nlb=%s: want 0 to %s", o.Policy.Lead.NLB, pods.MaxTerminationDelay)
-	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: want 0 or more", o.Policy.MaxTargets)
-	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: want 0 to 100", o.Policy.MinReadyPercent)
-	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: want 0 or more", o.Policy.ReplacementTimeout)
-	fault(!slices.Contains([]string{"ready", "wait"}, o.Unattached), "--unattached-target-group=%s: want ready or wait", o.Unattached)
+	fault(!validDelay(o.Termination.ALB), "--termination-delay-alb=%s: must be 0 to %s", o.Termination.ALB, pods.MaxTerminationDelay)
+	fault(!validDelay(o.Termination.NLB), "--termination-delay-nlb=%s: must be 0 to %s", o.Termination.NLB, pods.MaxTerminationDelay)
+	fault(!validDelay(o.Policy.Lead.ALB), "--deregistration-lead-alb=%s: must be 0 to %s", o.Policy.Lead.ALB, pods.MaxTerminationDelay)
+	fault(!validDelay(o.Policy.Lead.NLB), "--deregistration-lead-nlb=%s: must be 0 to %s", o.Policy.Lead.NLB, pods.MaxTerminationDelay)
+	fault(o.Policy.MaxTargets < 0, "--max-targets-per-target-group=%d: must be 0 or more", o.Policy.MaxTargets)
+	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: must be 0 to 100", o.Policy.MinReadyPercent)
+	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: must be 0 or more", o.Policy.ReplacementTimeout)
+	fault(!slices.Contains([]string{"ready", "wait"}, o.Unattached), "--unattached-target-group=%s: must be ready or wait", o.Unattached)
 	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
-	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: want 0 or more", o.Policy.ReadinessTimeout)
-	fault(o.SyncPeriod != 0 && o.SyncPeriod < minSyncPeriod, "--sync-period=%s: want %s or more, or 0", o.SyncPeriod, minSyncPeriod)
-	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
-	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: want 1 or more", o.MaxConcurrentReconciles)
-	fault(o.MaxBackoff < minMaxBackoff, "--targetgroupbinding-max-exponential-backoff-delay=%s: want %s or more", o.MaxBackoff, minMaxBackoff)
-	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: want 0 or more", o.ShutdownDelay)
-	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: want 1 to 65535", o.WebhookPort)
-	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: want info or debug", o.LogLevel)
+	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: must be 0 or more", o.Policy.ReadinessTimeout)
+	fault(o.SyncPeriod != 0 && o.SyncPeriod < minSyncPeriod, "--sync-period=%s: must be %s or more, or 0", o.SyncPeriod, minSyncPeriod)
+	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: must be %s or more", o.DriftInterval, minDriftInterval)
+	fault(o.MaxConcurrentReconciles < 1, "--targetgroupbinding-max-concurrent-reconciles=%d: must be 1 or more", o.MaxConcurrentReconciles)
+	fault(o.MaxBackoff < minMaxBackoff, "--targetgroupbinding-max-exponential-backoff-delay=%s: must be %s or more",
+		o.MaxBackoff, minMaxBackoff)
+	fault(o.ShutdownDelay < 0, "--shutdown-delay=%s: must be 0 or more", o.ShutdownDelay)
+	fault(o.WebhookPort < 1 || o.WebhookPort > 65535, "--webhook-bind-port=%d: must be 1 to 65535", o.WebhookPort)
+	fault(!slices.Contains([]string{"info", "debug"}, o.LogLevel), "--log-level=%s: must be info or debug", o.LogLevel)
 	faults = append(faults, o.validateNamespaces()...)
 	faults = append(faults, o.validateNames()...)
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
@@ -243,10 +244,10 @@ func (o *options) validate() error {
 // validateNames returns the faults of names of Kubernetes objects: with a wrong one, a replica would never lead.
 func (o *options) validateNames() (faults []error) {
 	if o.LeaderElection && len(validation.IsDNS1123Subdomain(o.LeaderElectionID)) > 0 {
-		faults = append(faults, fmt.Errorf("--leader-election-id=%s: want the name of a lease, as targetgate-leader", o.LeaderElectionID))
+		faults = append(faults, fmt.Errorf("--leader-election-id=%s: must be the name of a lease, as targetgate-leader", o.LeaderElectionID))
 	}
 	if o.LeaderElectionNamespace != "" && len(validation.IsDNS1123Label(o.LeaderElectionNamespace)) > 0 {
-		faults = append(faults, fmt.Errorf("--leader-election-namespace=%s: want the name of a namespace, as targetgate-system",
+		faults = append(faults, fmt.Errorf("--leader-election-namespace=%s: must be the name of a namespace, as targetgate-system",
 			o.LeaderElectionNamespace))
 	}
 	return faults
@@ -282,7 +283,7 @@ func (o *options) validateFeatureGates() []error {
 		on, err := strconv.ParseBool(value)
 		switch {
 		case err != nil:
-			faults = append(faults, fmt.Errorf("--feature-gates: %s=%s: want true or false", gate, value))
+			faults = append(faults, fmt.Errorf("--feature-gates: %s=%s: must be true or false", gate, value))
 		case gate == endpointsFailOpen:
 			o.EndpointsFailOpen = on
 		case !o.Provision.featureGate(gate, on):

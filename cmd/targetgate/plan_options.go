@@ -101,7 +101,7 @@ func (o *planOptions) hideOthers(all, own *pflag.FlagSet) {
 // takeSubject reads what to plan: an Ingress as an argument, or one of the flags.
 func (o *planOptions) takeSubject(args []string) error {
 	if !slices.Contains([]string{"text", "json"}, o.Output) {
-		return fmt.Errorf("--output=%s: want text or json", o.Output)
+		return fmt.Errorf("--output=%s: must be text or json", o.Output)
 	}
 	subjects := len(args)
 	for _, given := range []bool{o.Group != "", o.File != "", o.All} {
@@ -110,7 +110,7 @@ func (o *planOptions) takeSubject(args []string) error {
 		}
 	}
 	if subjects != 1 {
-		return errors.New("want one of NAMESPACE/NAME of an Ingress, --group, -f and --all (see targetgate plan --help)")
+		return errors.New("give one of NAMESPACE/NAME of an Ingress, --group, -f and --all (see targetgate plan --help)")
 	}
 	if len(args) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (o *planOptions) takeSubject(args []string) error {
 		namespace, name = o.Namespace, args[0]
 	}
 	if name == "" || strings.Contains(name, "/") || both && namespace == "" {
-		return fmt.Errorf("want NAMESPACE/NAME of an Ingress, not %q", args[0])
+		return fmt.Errorf("name an Ingress as NAMESPACE/NAME, not %q", args[0])
 	}
 	o.Ingress = client.ObjectKey{Namespace: namespace, Name: name}
 	return nil

@@ -146,28 +146,28 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	i := &o.Ingress
 	fault(o.Enabled && beside, "--provision and --beside exclude each other: aws-load-balancer-controller makes the load balancers there")
 	fault(!slices.Contains([]string{"internal", "internet-facing"}, i.DefaultScheme),
-		"--default-load-balancer-scheme=%s: want internal or internet-facing", i.DefaultScheme)
+		"--default-load-balancer-scheme=%s: must be internal or internet-facing", i.DefaultScheme)
 	fault(!slices.Contains([]string{"instance", "ip"}, i.DefaultTargetType),
-		"--default-target-type=%s: want instance or ip", i.DefaultTargetType)
+		"--default-target-type=%s: must be instance or ip", i.DefaultTargetType)
 	fault(i.BackendSecurityGroup != "" && !securityGroupID.MatchString(i.BackendSecurityGroup),
-		"--backend-security-group=%s: want an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
+		"--backend-security-group=%s: must be an ID such as sg-0123456789abcdef0", i.BackendSecurityGroup)
 	fault(i.DefaultCA != "" && annotation.CheckCA(i.DefaultCA) != nil, "--default-pca-arn=%s: %v", i.DefaultCA,
 		annotation.CheckCA(i.DefaultCA))
 	fault(i.ManageBackendRules && !i.BackendSecurityGroups,
 		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group")
 	if o.SecretsLabel != "" {
 		set, err := labels.ConvertSelectorToLabelsMap(o.SecretsLabel)
-		fault(err != nil || len(set) != 1, "--required-secrets-label=%s: want one label, key=value", o.SecretsLabel)
+		fault(err != nil || len(set) != 1, "--required-secrets-label=%s: must be one label, key=value", o.SecretsLabel)
 	}
-	fault(o.Workers < 1, "--ingress-max-concurrent-reconciles=%d: want 1 or more", o.Workers)
-	fault(i.Limits.Rules < 1, "--load-balancer-rule-quota=%d: want 1 or more", i.Limits.Rules)
-	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: want 1 or more", i.Limits.Certificates)
-	fault(i.Limits.FrontTargets < 100, "--frontend-nlb-target-quota=%d: want 100 or more", i.Limits.FrontTargets)
-	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: want %s or more", o.DriftInterval, minDriftInterval)
-	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: want 0 or more", o.SettleTime)
+	fault(o.Workers < 1, "--ingress-max-concurrent-reconciles=%d: must be 1 or more", o.Workers)
+	fault(i.Limits.Rules < 1, "--load-balancer-rule-quota=%d: must be 1 or more", i.Limits.Rules)
+	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: must be 1 or more", i.Limits.Certificates)
+	fault(i.Limits.FrontTargets < 100, "--frontend-nlb-target-quota=%d: must be 100 or more", i.Limits.FrontTargets)
+	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: must be %s or more", o.DriftInterval, minDriftInterval)
+	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: must be 0 or more", o.SettleTime)
 	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
-		fault(input.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: want another key", key)
-		fault(slices.Contains(i.ExternalTags, key), "--default-tags: %s is in --external-managed-tags, too: want it in one of them", key)
+		fault(input.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: set another key", key)
+		fault(slices.Contains(i.ExternalTags, key), "--default-tags: %s is in --external-managed-tags, too: list it in one of them", key)
 	}
 	for _, key := range i.ExternalTags {
 		fault(input.IsTrackingTag(key), "--external-managed-tags: %s is a tag by which load balancers are found again", key)

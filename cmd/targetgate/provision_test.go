@@ -95,12 +95,12 @@ func TestFaultsOfProvisioning(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"--provision and --beside exclude each other", "--default-load-balancer-scheme=public: want internal or internet-facing",
-		"--default-target-type=pod: want instance or ip", "--backend-security-group=web: want an ID",
-		"--default-pca-arn=web: want an ARN",
-		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group", "--ingress-max-concurrent-reconciles=0: want 1 or more",
-		"--load-balancer-rule-quota=0: want 1 or more", "--load-balancer-certificate-quota=0: want 1 or more", "--frontend-nlb-target-quota=0: want 100 or more", "--ingress-drift-interval=1s: want 10s or more",
-		"--load-balancer-settle-time=-1s: want 0 or more",
+		"--provision and --beside exclude each other", "--default-load-balancer-scheme=public: must be internal or internet-facing",
+		"--default-target-type=pod: must be instance or ip", "--backend-security-group=web: must be an ID",
+		"--default-pca-arn=web: must be an ARN",
+		"--enable-manage-backend-security-group-rules needs --enable-backend-security-group", "--ingress-max-concurrent-reconciles=0: must be 1 or more",
+		"--load-balancer-rule-quota=0: must be 1 or more", "--load-balancer-certificate-quota=0: must be 1 or more", "--frontend-nlb-target-quota=0: must be 100 or more", "--ingress-drift-interval=1s: must be 10s or more",
+		"--load-balancer-settle-time=-1s: must be 0 or more",
 		"--default-tags: elbv2.k8s.aws/cluster is a tag", "--default-tags: cost is in --external-managed-tags, too",
 		"--external-managed-tags: ingress.k8s.aws/stack is a tag",
 	} {

@@ -45,15 +45,15 @@ const longestRolePattern = 1024
 // would be right.
 func ParseRoles(content []byte) (*Roles, error) {
 	if len(content) > MaxRolesSize {
-		return nil, fmt.Errorf("%d bytes: want %d at most", len(content), MaxRolesSize)
+		return nil, fmt.Errorf("%d bytes: must be %d at most", len(content), MaxRolesSize)
 	}
 	lists := map[string][]string{}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	if err := decoder.Decode(&lists); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("want a map of namespaces to lists of role ARNs: %w", err)
+		return nil, fmt.Errorf("must be a map of namespaces to lists of role ARNs: %w", err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("want one YAML document, and there is something after the first")
+		return nil, errors.New("must be one YAML document, and there is something after the first")
 	}
 	roles := &Roles{named: map[string][]string{}}
 	var faults []error
@@ -76,11 +76,11 @@ const mostFaults = 20
 
 func checkRoles(namespace string, patterns []string) (faults []error) {
 	if !namespacePattern.MatchString(namespace) {
-		faults = append(faults, fmt.Errorf("%.100q: want the name of a namespace, in which * stands for any characters", namespace))
+		faults = append(faults, fmt.Errorf("%.100q: must be the name of a namespace, in which * stands for any characters", namespace))
 	}
 	for i, pattern := range patterns {
 		if len(pattern) > longestRolePattern || !rolePatternPattern.MatchString(pattern) {
-			faults = append(faults, fmt.Errorf("%.100s[%d]: %.100q: want a role's ARN, such as arn:aws:iam::123456789012:role/NAME, "+
+			faults = append(faults, fmt.Errorf("%.100s[%d]: %.100q: must be a role's ARN, such as arn:aws:iam::123456789012:role/NAME, "+
 				"in which * stands for any characters but a colon", namespace, i, pattern))
 		}
 	}

@@ -78,20 +78,20 @@ func TestParseRolesSaysWhatIsWrong(t *testing.T) {
 		content string
 		want    []string
 	}{
-		"a role in the place of a list": {"shop: arn:aws:iam::123456789012:role/a", []string{"want a map of namespaces to lists of role ARNs", "line 1", "cannot unmarshal !!str"}},
-		"a list":                        {"- shop", []string{"want a map of namespaces to lists of role ARNs"}},
+		"a role in the place of a list": {"shop: arn:aws:iam::123456789012:role/a", []string{"must be a map of namespaces to lists of role ARNs", "line 1", "cannot unmarshal !!str"}},
+		"a list":                        {"- shop", []string{"must be a map of namespaces to lists of role ARNs"}},
 		"twice the same namespace":      {"shop: []\nshop: []", []string{`line 2: mapping key "shop" already defined at line 1`}},
-		"no YAML":                       {"shop: [", []string{"want a map of namespaces"}},
+		"no YAML":                       {"shop: [", []string{"must be a map of namespaces"}},
 		"two documents":                 {"shop: []\n---\nshop: []", []string{"one YAML document"}},
-		"no ARN":                        {"shop: [shop-lb]", []string{`shop[0]: "shop-lb": want a role's ARN, such as arn:aws:iam::123456789012:role/NAME`}},
+		"no ARN":                        {"shop: [shop-lb]", []string{`shop[0]: "shop-lb": must be a role's ARN, such as arn:aws:iam::123456789012:role/NAME`}},
 		"of something else":             {"shop: [arn:aws:iam::123456789012:user/a]", []string{"shop[0]"}},
 		"of no account":                 {"shop: [arn:aws:iam:::role/a]", []string{"shop[0]"}},
 		"of half an account":            {"shop: [arn:aws:iam::1234:role/a]", []string{"shop[0]"}},
 		"an external ID":                {"shop: [{role: arn:aws:iam::123456789012:role/a}]", []string{"cannot unmarshal !!map"}},
-		"an empty entry":                {"shop: ['']", []string{`shop[0]: "": want a role's ARN`}},
-		"no namespace":                  {"Shop_1: []\n'': []", []string{`"": want the name of a namespace`, `"Shop_1": want the name of a namespace`}},
+		"an empty entry":                {"shop: ['']", []string{`shop[0]: "": must be a role's ARN`}},
+		"no namespace":                  {"Shop_1: []\n'': []", []string{`"": must be the name of a namespace`, `"Shop_1": must be the name of a namespace`}},
 		"all faults":                    {"shop: [a, b]", []string{"shop[0]", "shop[1]"}},
-		"too large":                     {strings.Repeat("#", MaxRolesSize+1), []string{"1048577 bytes: want 1048576 at most"}},
+		"too large":                     {strings.Repeat("#", MaxRolesSize+1), []string{"1048577 bytes: must be 1048576 at most"}},
 		"a pattern too long":            {"shop: ['arn:aws:iam::123456789012:role/" + strings.Repeat("a", 1024) + "']", []string{"shop[0]"}},
 	}
 	for name, tc := range tests {

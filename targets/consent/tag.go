@@ -59,7 +59,7 @@ var clusterPattern = regexp.MustCompile(`^[\p{L}\p{N}_.:=@-][\p{L}\p{N}_.:=@+-]*
 // CheckCluster says why tags cannot name a cluster of that name.
 func CheckCluster(name string) error {
 	if !clusterPattern.MatchString(name) {
-		return fmt.Errorf("tags of target groups cannot name a cluster %q: want letters, digits and _ . : = @ - only", name)
+		return fmt.Errorf("tags of target groups cannot name a cluster %q: must be letters, digits and _ . : = @ - only", name)
 	}
 	return nil
 }

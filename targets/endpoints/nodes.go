@@ -82,7 +82,7 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 // noteOdd notes that a node would be a target if its provider ID named an instance.
 func (r *Resolution) noteOdd(node *corev1.Node, s State) {
 	if s == Desired || s == NotReady {
-		r.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, want aws:///<zone>/i-...",
+		r.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, must be aws:///<zone>/i-...",
 			node.Name, node.Spec.ProviderID)
 	}
 }

@@ -53,7 +53,7 @@ func (c *ClientCheck) checkName(state tls.ConnectionState) error {
 	if slices.Contains(c.names, name) || slices.Contains(c.names, AnyClient) {
 		return nil
 	}
-	return fmt.Errorf("the client certificate is for %q, want one of %q", name, c.names)
+	return fmt.Errorf("the client certificate is for %q, must be for one of %q", name, c.names)
 }
 
 // current returns the CAs in the file, or the previous ones if the file cannot be read.

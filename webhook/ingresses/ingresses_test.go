@@ -248,19 +248,19 @@ func TestReviewsOfParams(t *testing.T) {
 		"good ranges": {params: cidrs("10.0.0.0/8", "2001:db8::/32")},
 		"an attribute": {params: spec(func(p *ingressapi.IngressClassParamsSpec) {
 			p.LoadBalancerAttributes = []ingressapi.Attribute{{Key: "idle_timeout.timeout_seconds", Value: "0"}}
-		}), warned: "IngressClassParams alb, spec.loadBalancerAttributes: idle_timeout.timeout_seconds=0: want an integer from 1 to 4000"},
-		"a certificate": {params: spec(func(p *ingressapi.IngressClassParamsSpec) { p.CertificateArn = []string{"x"} }), warned: "want ARNs of certificates"},
+		}), warned: "IngressClassParams alb, spec.loadBalancerAttributes: idle_timeout.timeout_seconds=0: must be an integer from 1 to 4000"},
+		"a certificate": {params: spec(func(p *ingressapi.IngressClassParamsSpec) { p.CertificateArn = []string{"x"} }), warned: "must be ARNs of certificates"},
 		"a capacity below zero": {params: spec(func(p *ingressapi.IngressClassParamsSpec) {
 			p.MinimumLoadBalancerCapacity = &ingressapi.MinimumLoadBalancerCapacity{CapacityUnits: -1}
 		}), warned: `value "CapacityUnits=-1"`},
-		"no range":              {params: cidrs("10.0.0.0"), want: `spec.inboundCIDRs[0], value "10.0.0.0": want a CIDR`},
-		"host bits":             {params: cidrs("10.0.0.0/8", "10.1.2.3/8"), want: `spec.inboundCIDRs[1], value "10.1.2.3/8": has host bits, want 10.0.0.0/8`},
+		"no range":              {params: cidrs("10.0.0.0"), want: `spec.inboundCIDRs[0], value "10.0.0.0": must be a CIDR`},
+		"host bits":             {params: cidrs("10.0.0.0/8", "10.1.2.3/8"), want: `spec.inboundCIDRs[1], value "10.1.2.3/8": has host bits, must be 10.0.0.0/8`},
 		"subnets by IDs":        {params: subnets(ingressapi.Subnets{IDs: []ingressapi.SubnetID{"subnet-1", "subnet-2"}})},
 		"subnets by tags":       {params: subnets(ingressapi.Subnets{Tags: map[string][]string{"tier": {"a", "b"}}})},
-		"subnets by neither":    {params: subnets(ingressapi.Subnets{}), want: "want either ids or tags"},
-		"a subnet twice":        {params: subnets(ingressapi.Subnets{IDs: []ingressapi.SubnetID{"subnet-1", "subnet-1"}}), want: `spec.subnets.ids, value "subnet-1": is there twice`},
-		"a tag without a value": {params: subnets(ingressapi.Subnets{Tags: map[string][]string{"tier": {}}}), want: "spec.subnets.tags[tier]: want a value"},
-		"a tag's value twice":   {params: subnets(ingressapi.Subnets{Tags: map[string][]string{"tier": {"a", "a"}}}), want: `spec.subnets.tags[tier], value "a": is there twice`},
+		"subnets by neither":    {params: subnets(ingressapi.Subnets{}), want: "set either ids or tags"},
+		"a subnet twice":        {params: subnets(ingressapi.Subnets{IDs: []ingressapi.SubnetID{"subnet-1", "subnet-1"}}), want: `spec.subnets.ids, value "subnet-1": is listed twice`},
+		"a tag without a value": {params: subnets(ingressapi.Subnets{Tags: map[string][]string{"tier": {}}}), want: "spec.subnets.tags[tier]: must have a value"},
+		"a tag's value twice":   {params: subnets(ingressapi.Subnets{Tags: map[string][]string{"tier": {"a", "a"}}}), want: `spec.subnets.tags[tier], value "a": is listed twice`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(t, ask(t, newServer(t, Options{}), ParamsPath, tc.params, nil), tc.want, tc.warned)

@@ -30,7 +30,7 @@ func (v *validator) reviewParams(_ context.Context, req *request) (verdict, erro
 		return verdict{}, nil
 	}
 	if review.HoldsMore(req.Object, mostParams, review.AllDepths) {
-		return warn("these IngressClassParams are not checked, as they have more than %d values: want fewer", mostParams), nil
+		return warn("these IngressClassParams are not checked, as they have more than %d values: use fewer", mostParams), nil
 	}
 	params := &ingressapi.IngressClassParams{}
 	if err := json.Unmarshal(req.Object, params); err != nil {
@@ -52,9 +52,9 @@ func cidrFaults(cidrs []string) (faults []string) {
 		prefix, err := netip.ParsePrefix(text)
 		switch {
 		case err != nil:
-			faults = append(faults, fmt.Sprintf("spec.inboundCIDRs[%d], value %.60q: want a CIDR such as 10.0.0.0/8", i, text))
+			faults = append(faults, fmt.Sprintf("spec.inboundCIDRs[%d], value %.60q: must be a CIDR such as 10.0.0.0/8", i, text))
 		case prefix != prefix.Masked():
-			faults = append(faults, fmt.Sprintf("spec.inboundCIDRs[%d], value %q: has host bits, want %s", i, text, prefix.Masked()))
+			faults = append(faults, fmt.Sprintf("spec.inboundCIDRs[%d], value %q: has host bits, must be %s", i, text, prefix.Masked()))
 		}
 	}
 	return faults
@@ -65,13 +65,13 @@ func subnetFaults(subnets *ingressapi.Subnets) (faults []string) {
 		return nil
 	}
 	if (len(subnets.IDs) == 0) == (len(subnets.Tags) == 0) {
-		faults = append(faults, "spec.subnets: want either ids or tags")
+		faults = append(faults, "spec.subnets: set either ids or tags")
 	}
 	faults = append(faults, twice("spec.subnets.ids", subnets.IDs)...)
 	for _, key := range slices.Sorted(maps.Keys(subnets.Tags)) {
 		field := fmt.Sprintf("spec.subnets.tags[%.60s]", key)
 		if len(subnets.Tags[key]) == 0 {
-			faults = append(faults, field+": want a value")
+			faults = append(faults, field+": must have a value")
 		}
 		faults = append(faults, twice(field, subnets.Tags[key])...)
 	}
@@ -82,7 +82,7 @@ func twice[T ~string](field string, values []T) (faults []string) {
 	known := map[T]bool{}
 	for _, value := range values {
 		if known[value] {
-			faults = append(faults, fmt.Sprintf("%s, value %.60q: is there twice, want it once", field, string(value)))
+			faults = append(faults, fmt.Sprintf("%s, value %.60q: is listed twice: list it once", field, string(value)))
 		}
 		known[value] = true
 	}

@@ -131,6 +131,6 @@ func (v *validator) unchecked(c membership.Classified) verdict {
 		return verdict{}
 	}
 	return warn("this Ingress is not checked, as its spec has more than %d values, or its metadata more than %d annotations or finalizers, "+
-		"or %d KiB of annotations: want less in it, as in several Ingresses",
+		"or %d KiB of annotations: put less into it, as in several Ingresses",
 		mostValues(v.options.Build.Limits), review.LongestList, mostBytes>>10)
 }

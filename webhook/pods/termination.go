@@ -147,7 +147,7 @@ func (t *protector) needed(pod *podView, protocols []v1beta1.Protocol) (seconds 
 	}
 	delay, err := time.ParseDuration(asked)
 	if err != nil || delay < 0 || delay > MaxTerminationDelay {
-		return usual, fmt.Sprintf("annotation %s is %q: want a duration such as 45s, at most %s, or 0 for none; ignoring it and using %ds",
+		return usual, fmt.Sprintf("annotation %s is %q: must be a duration such as 45s, at most %s, or 0 for none; ignoring it and using %ds",
 			delayAnnotation, cut(asked), MaxTerminationDelay, usual)
 	}
 	return wholeSeconds(delay), ""

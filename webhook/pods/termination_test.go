@@ -290,7 +290,7 @@ func TestProtectReadsAnnotation(t *testing.T) {
 		warning string
 	}{
 		"45s": {want: 45}, "1h": {want: 3600}, "0": {}, "0s": {}, "-0s": {}, "1ns": {want: 1}, "1m30s": {want: 90},
-		"1h0m0.1s":                {want: 30, warning: `is "1h0m0.1s": want a duration such as 45s, at most 1h0m0s, or 0 for none; ignoring it and using 30s`},
+		"1h0m0.1s":                {want: 30, warning: `is "1h0m0.1s": must be a duration such as 45s, at most 1h0m0s, or 0 for none; ignoring it and using 30s`},
 		"-1s":                     {want: 30, warning: `is "-1s"`},
 		"30":                      {want: 30, warning: `is "30"`},
 		"":                        {want: 30, warning: `is ""`},

@@ -135,7 +135,7 @@ func (p *podView) keepUnclear() []string {
 	if _, err := strconv.ParseBool(asked); err == nil {
 		return nil
 	}
-	warning := fmt.Sprintf("annotation %s is %q: want true or false; ignoring it", v1beta1.KeepUntilReplacedAnnotation, cut(asked))
+	warning := fmt.Sprintf("annotation %s is %q: must be true or false; ignoring it", v1beta1.KeepUntilReplacedAnnotation, cut(asked))
 	return []string{review.CutTo(warning, longestWarning)}
 }
 

@@ -163,7 +163,7 @@ func TestSleepThatLeavesNoTimeIsWarnedOf(t *testing.T) {
 
 func TestUnclearKeepUntilReplacedIsWarnedOf(t *testing.T) {
 	warned := func(quoted string) []string {
-		return []string{"annotation targetgate.dev/keep-until-replaced is " + quoted + ": want true or false; ignoring it"}
+		return []string{"annotation targetgate.dev/keep-until-replaced is " + quoted + ": must be true or false; ignoring it"}
 	}
 	tests := map[string]struct {
 		annotations  string

@@ -86,7 +86,7 @@ func parseAction(value string) (Action, error) {
 	case ForwardAction:
 		return action.forward()
 	default:
-		return Action{}, fmt.Errorf("type %.30q: want fixed-response, redirect or forward", action.Type)
+		return Action{}, fmt.Errorf("type %.30q: must be fixed-response, redirect or forward", action.Type)
 	}
 }
 
@@ -98,11 +98,11 @@ func (f *FixedResponse) check() error {
 	types := []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"}
 	switch n := utf8.RuneCountInString(f.MessageBody); {
 	case !fixedStatus.MatchString(f.StatusCode):
-		return fmt.Errorf("fixedResponseConfig.statusCode %.10q: want 2xx, 4xx or 5xx", f.StatusCode)
+		return fmt.Errorf("fixedResponseConfig.statusCode %.10q: must be 2xx, 4xx or 5xx", f.StatusCode)
 	case f.ContentType != "" && !slices.Contains(types, f.ContentType):
-		return fmt.Errorf("fixedResponseConfig.contentType %.50q: want one of %s", f.ContentType, strings.Join(types, ", "))
+		return fmt.Errorf("fixedResponseConfig.contentType %.50q: must be one of %s", f.ContentType, strings.Join(types, ", "))
 	case n > longest:
-		return fmt.Errorf("fixedResponseConfig.messageBody has %d characters, want at most %d", n, longest)
+		return fmt.Errorf("fixedResponseConfig.messageBody has %d characters, must be at most %d", n, longest)
 	}
 	return nil
 }
@@ -113,22 +113,22 @@ func (r *Redirect) check() error {
 	for i, text := range []*string{r.Host, r.Path, r.Query} {
 		if n := utf8.RuneCountInString(ptr.Deref(text, "")); n > longest {
 			name := []string{"host", "path", "query"}[i]
-			return fmt.Errorf("redirectConfig.%s has %d characters, want at most %d", name, n, longest)
+			return fmt.Errorf("redirectConfig.%s has %d characters, must be at most %d", name, n, longest)
 		}
 	}
 	port := RedirectPart(r.Port, SamePort)
 	switch protocol := RedirectPart(r.Protocol, SameProtocol); {
 	case r.StatusCode != "HTTP_301" && r.StatusCode != "HTTP_302":
-		return fmt.Errorf("redirectConfig.statusCode %.10q: want HTTP_301 or HTTP_302", r.StatusCode)
+		return fmt.Errorf("redirectConfig.statusCode %.10q: must be HTTP_301 or HTTP_302", r.StatusCode)
 	case !slices.Contains([]string{SameProtocol, string(HTTP), string(HTTPS)}, protocol):
-		return fmt.Errorf("redirectConfig.protocol %.20q: want HTTP, HTTPS or %s", protocol, SameProtocol)
+		return fmt.Errorf("redirectConfig.protocol %.20q: must be HTTP, HTTPS or %s", protocol, SameProtocol)
 	case !strings.HasPrefix(RedirectPart(r.Path, SamePath), "/"):
-		return fmt.Errorf("redirectConfig.path %.50q: want a slash at its beginning", *r.Path)
+		return fmt.Errorf("redirectConfig.path %.50q: must begin with a slash", *r.Path)
 	case port == SamePort:
 		return nil
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("redirectConfig.port %.10q: want 1 to 65535, or %s", port, SamePort)
+		return fmt.Errorf("redirectConfig.port %.10q: must be 1 to 65535, or %s", port, SamePort)
 	}
 	return nil
 }
@@ -140,14 +140,14 @@ func RedirectPart(text *string, same string) string { return cmp.Or(ptr.Deref(te
 func (a Action) forward() (Action, error) {
 	if short := a.TargetGroupARN != "" || a.TargetGroupName != ""; short {
 		if a.ForwardConfig != nil {
-			return Action{}, errors.New("want forwardConfig, or targetGroupARN or targetGroupName, not both")
+			return Action{}, errors.New("set forwardConfig, or targetGroupARN or targetGroupName, not both")
 		}
 		a.ForwardConfig = &Forward{TargetGroups: []Target{{TargetGroupARN: a.TargetGroupARN, TargetGroupName: a.TargetGroupName}}}
 		a.TargetGroupARN, a.TargetGroupName = "", ""
 	}
 	const most = 5 // that AWS takes
 	if n := a.ForwardConfig.Len(); n == 0 || n > most {
-		return Action{}, fmt.Errorf("a forward to %d target groups: want 1 to %d in forwardConfig.targetGroups", n, most)
+		return Action{}, fmt.Errorf("a forward to %d target groups: must be 1 to %d in forwardConfig.targetGroups", n, most)
 	}
 	for i, target := range a.ForwardConfig.TargetGroups {
 		if port := target.ServicePort; port != nil && port.Type == intstr.String {
@@ -172,11 +172,11 @@ func (t Target) check(weighted bool) error {
 	foreign, service := t.TargetGroupARN != "" || t.TargetGroupName != "", t.ServiceName != ""
 	switch {
 	case foreign == service:
-		return errors.New("want serviceName with servicePort, or targetGroupARN or targetGroupName")
+		return errors.New("set serviceName with servicePort, or targetGroupARN or targetGroupName")
 	case service && t.ServicePort == nil:
-		return fmt.Errorf("service %.63q: want its servicePort, too", t.ServiceName)
+		return fmt.Errorf("service %.63q: set its servicePort, too", t.ServiceName)
 	case weighted && t.Weight == nil:
-		return errors.New("want a weight, as there are several target groups")
+		return errors.New("set a weight, as there are several target groups")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (t Target) WeightOf(single bool) (int32, error) {
 		weight = 1
 	}
 	if weight < 0 || weight > 999 {
-		return 0, fmt.Errorf("weight %d: want 0 to 999", weight)
+		return 0, fmt.Errorf("weight %d: must be 0 to 999", weight)
 	}
 	return weight, nil
 }
@@ -210,7 +210,7 @@ func (s *Stickiness) Seconds() (int32, error) {
 	const longest = 7 * 24 * 60 * 60
 	seconds := ptr.Deref(s.DurationSeconds, 0)
 	if seconds < 1 || seconds > longest {
-		return 0, fmt.Errorf("targetGroupStickinessConfig: durationSeconds %d: want 1 to %d", seconds, longest)
+		return 0, fmt.Errorf("targetGroupStickinessConfig: durationSeconds %d: must be 1 to %d", seconds, longest)
 	}
 	return seconds, nil
 }

@@ -23,8 +23,8 @@ func TestKeyReadsAnnotation(t *testing.T) {
 	}{
 		"absent":             {annotations: map[string]string{"group.order": "7"}},
 		"valid":              {annotations: map[string]string{Prefix + "group.order": "7"}, want: 7, set: true},
-		"of a wrong value":   {annotations: map[string]string{Prefix + "group.order": "7.0"}, fault: `annotation alb.ingress.kubernetes.io/group.order, value "7.0": want an integer from -1000 to 1000`},
-		"of a very long one": {annotations: map[string]string{Prefix + "group.order": strings.Repeat("9", 10000)}, fault: `value "` + strings.Repeat("9", 100) + `": want`},
+		"of a wrong value":   {annotations: map[string]string{Prefix + "group.order": "7.0"}, fault: `annotation alb.ingress.kubernetes.io/group.order, value "7.0": must be an integer from -1000 to 1000`},
+		"of a very long one": {annotations: map[string]string{Prefix + "group.order": strings.Repeat("9", 10000)}, fault: `value "` + strings.Repeat("9", 100) + `": must be`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,12 +56,12 @@ func TestCheckFindsEachFault(t *testing.T) {
 		lines = append(lines, strings.TrimPrefix(fault.Annotation, Prefix)+": "+fault.Reason)
 	}
 	if diff := cmp.Diff([]string{
-		"actions.: " + `type "": want fixed-response, redirect or forward`,
-		"actions.app: a forward to 0 target groups: want 1 to 5 in forwardConfig.targetGroups",
+		"actions.: " + `type "": must be fixed-response, redirect or forward`,
+		"actions.app: a forward to 0 target groups: must be 1 to 5 in forwardConfig.targetGroups",
 		"certifcate-arn: no annotation has this name, it is ignored",
-		"create-acm-cert: want true or false",
-		`listener-attributes.HTTPS-443: "a" has no equals sign, want key=value pairs with commas between them; write \, for a comma in a value`,
-		"scheme: want internal or internet-facing",
+		"create-acm-cert: must be true or false",
+		`listener-attributes.HTTPS-443: "a" has no equals sign: must be key=value pairs with commas between them; write \, for a comma in a value`,
+		"scheme: must be internal or internet-facing",
 		"transforms.app: is not the JSON that is wanted: json: cannot unmarshal object into Go value of type []annotation.Transform",
 	}, lines); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
@@ -125,12 +125,12 @@ func TestParseAction(t *testing.T) {
 			}}},
 		},
 		"both forms":             {value: `{"type":"forward","targetGroupARN":"a","forwardConfig":{}}`, fault: "not both"},
-		"no weights":             {value: `{"type":"forward","forwardConfig":{"targetGroups":[{"targetGroupARN":"a"},{"targetGroupARN":"b"}]}}`, fault: "targetGroups[0]: want a weight"},
-		"Service and ARN":        {value: `{"type":"forward","forwardConfig":{"targetGroups":[{"targetGroupARN":"a","serviceName":"b"}]}}`, fault: "targetGroups[0]: want serviceName"},
-		"Service without a port": {value: `{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"b"}]}}`, fault: `service "b": want its servicePort`},
+		"no weights":             {value: `{"type":"forward","forwardConfig":{"targetGroups":[{"targetGroupARN":"a"},{"targetGroupARN":"b"}]}}`, fault: "targetGroups[0]: set a weight"},
+		"Service and ARN":        {value: `{"type":"forward","forwardConfig":{"targetGroups":[{"targetGroupARN":"a","serviceName":"b"}]}}`, fault: "targetGroups[0]: set serviceName"},
+		"Service without a port": {value: `{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"b"}]}}`, fault: `service "b": set its servicePort`},
 		"six target groups":      {value: fmt.Sprintf(`{"type":"forward","forwardConfig":{"targetGroups":[{}%s]}}`, strings.Repeat(",{}", 5)), fault: "to 6 target groups"},
 		"no status code":         {value: `{"type":"fixed-response","fixedResponseConfig":{}}`, fault: "needs fixedResponseConfig with a statusCode"},
-		"another type":           {value: `{"type":"authenticate-oidc"}`, fault: `type "authenticate-oidc": want`},
+		"another type":           {value: `{"type":"authenticate-oidc"}`, fault: `type "authenticate-oidc": must be`},
 	} {
 		t.Run(name, func(t *testing.T) { checkParsed(t, parseAction, tc.value, tc.want, tc.fault) })
 	}
@@ -150,9 +150,9 @@ func TestParseConditions(t *testing.T) {
 			value: `[{"field":"query-string","queryStringConfig":{"values":[{"value":"a"}]}}]`,
 			want:  []Condition{{Field: "query-string", QueryStringConfig: &Query{Values: []Parameter{{Value: "a"}}}}},
 		},
-		"values and regular expressions": {value: `[{"field":"host-header","hostHeaderConfig":{"values":["a"],"regexValues":["b"]}}]`, fault: `[0], field "host-header": want hostHeaderConfig with either`},
-		"the config of another field":    {value: `[{"field":"source-ip","pathPatternConfig":{"values":["a"]}}]`, fault: `want sourceIpConfig with values`},
-		"no config":                      {value: `[{"field":"http-header"}]`, fault: `field "http-header": want httpHeaderConfig`},
+		"values and regular expressions": {value: `[{"field":"host-header","hostHeaderConfig":{"values":["a"],"regexValues":["b"]}}]`, fault: `[0], field "host-header": set hostHeaderConfig with either`},
+		"the config of another field":    {value: `[{"field":"source-ip","pathPatternConfig":{"values":["a"]}}]`, fault: `set sourceIpConfig with values`},
+		"no config":                      {value: `[{"field":"http-header"}]`, fault: `field "http-header": set httpHeaderConfig`},
 		"another field":                  {value: `[{"field":"path"}]`, want: []Condition{{Field: "path"}}},
 	} {
 		t.Run(name, func(t *testing.T) { checkParsed(t, parseConditions, tc.value, tc.want, tc.fault) })
@@ -169,8 +169,8 @@ func TestParseListenPorts(t *testing.T) {
 		"two in one map":        {value: `[{"HTTP":80,"HTTPS":443}]`, want: map[int32]Protocol{80: HTTP, 443: HTTPS}},
 		"one twice":             {value: `[{"HTTP":80},{"HTTP":80}]`, want: map[int32]Protocol{80: HTTP}},
 		"none":                  {value: `[]`, fault: "at least one"},
-		"another protocol":      {value: `[{"TCP":80}]`, fault: `protocol "TCP": want HTTP or HTTPS`},
-		"a port that none is":   {value: `[{"HTTP":65536}]`, fault: "port 65536: want 1 to 65535"},
+		"another protocol":      {value: `[{"TCP":80}]`, fault: `protocol "TCP": must be HTTP or HTTPS`},
+		"a port that none is":   {value: `[{"HTTP":65536}]`, fault: "port 65536: must be 1 to 65535"},
 		"a port of two":         {value: `[{"HTTPS":80},{"HTTP":80}]`, want: map[int32]Protocol{80: HTTP}},
 		"not JSON":              {value: `HTTP:80`, fault: "is not the JSON that is wanted"},
 		"a text for the number": {value: `[{"HTTP":"80"}]`, fault: "is not the JSON that is wanted"},

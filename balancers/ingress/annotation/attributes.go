@@ -153,14 +153,14 @@ func or(also string, check func(string) error) func(string) error {
 
 func crossZone(value string) error {
 	if value != "true" {
-		return errors.New("want true: an Application Load Balancer is always across zones")
+		return errors.New("must be true: an Application Load Balancer is always across zones")
 	}
 	return nil
 }
 
 func ownCookie(name string) error {
 	if strings.HasPrefix(name, "AWSALB") {
-		return errors.New("want a name that does not begin with AWSALB, as the load balancer's own do")
+		return errors.New("must be a name that does not begin with AWSALB, as the load balancer's own do")
 	}
 	return nil
 }
@@ -173,10 +173,10 @@ func (k Attributes) Check(attributes map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		value := attributes[key]
 		if !attributeKey.MatchString(key) {
-			return fmt.Errorf("%.50q is no key of an attribute: want 1 to 256 letters, digits, dots and underscores", key)
+			return fmt.Errorf("%.50q is no key of an attribute: must be 1 to 256 letters, digits, dots and underscores", key)
 		}
 		if n := utf8.RuneCountInString(value); n > longest {
-			return fmt.Errorf("%s has %d characters, want at most %d", key, n, longest)
+			return fmt.Errorf("%s has %d characters, must be at most %d", key, n, longest)
 		}
 		if check := k[key].check; check != nil {
 			if err := check(value); err != nil {
@@ -219,7 +219,7 @@ func parseGroupAttributes(value string) (map[string]string, error) {
 	case algorithm != "weighted_random" && given[anomalyAttribute] == "on":
 		return nil, fmt.Errorf("%s=on needs %s=weighted_random", anomalyAttribute, algorithmAttribute)
 	case algorithm != "round_robin" && slow:
-		return nil, fmt.Errorf("%s is for %s=round_robin: want 0", slowStartAttribute, algorithmAttribute)
+		return nil, fmt.Errorf("%s is for %s=round_robin: must be 0", slowStartAttribute, algorithmAttribute)
 	}
 	return given, nil
 }

@@ -55,9 +55,9 @@ func parseCognito(value string) (Cognito, error) {
 	case err != nil:
 		return Cognito{}, err
 	case !userPoolARN.MatchString(c.UserPoolARN):
-		return Cognito{}, fmt.Errorf("userPoolARN %.100q: want the ARN of a user pool", c.UserPoolARN)
+		return Cognito{}, fmt.Errorf("userPoolARN %.100q: must be the ARN of a user pool", c.UserPoolARN)
 	case c.UserPoolClientID == "" || c.UserPoolDomain == "":
-		return Cognito{}, errors.New("want a userPoolClientID and a userPoolDomain, too")
+		return Cognito{}, errors.New("set a userPoolClientID and a userPoolDomain, too")
 	}
 	return c, checkExtra(c.AuthenticationRequestExtraParams)
 }
@@ -76,7 +76,7 @@ func parseOIDC(value string) (OIDC, error) {
 		}
 	}
 	if o.SecretName == "" {
-		return OIDC{}, errors.New("want a secretName, too: that of a Secret with clientID and clientSecret")
+		return OIDC{}, errors.New("set a secretName, too: that of a Secret with clientID and clientSecret")
 	}
 	return o, checkExtra(o.AuthenticationRequestExtraParams)
 }
@@ -89,11 +89,11 @@ func parseJWT(value string) (JWT, error) {
 	const longest = 256
 	switch n := len(j.AdditionalClaims); {
 	case j.Issuer == "" || utf8.RuneCountInString(j.Issuer) > longest:
-		return JWT{}, fmt.Errorf("issuer %.50q: want 1 to %d characters", j.Issuer, longest)
+		return JWT{}, fmt.Errorf("issuer %.50q: must be 1 to %d characters", j.Issuer, longest)
 	case len(j.JWKSEndpoint) > longest:
-		return JWT{}, fmt.Errorf("jwksEndpoint has %d characters, want at most %d", len(j.JWKSEndpoint), longest)
+		return JWT{}, fmt.Errorf("jwksEndpoint has %d characters, must be at most %d", len(j.JWKSEndpoint), longest)
 	case n > mostItems:
-		return JWT{}, fmt.Errorf("%d additionalClaims: want at most %d", n, mostItems)
+		return JWT{}, fmt.Errorf("%d additionalClaims: must be at most %d", n, mostItems)
 	}
 	for i, claim := range j.AdditionalClaims {
 		if err := claim.check(); err != nil {
@@ -107,11 +107,11 @@ func (c Claim) check() error {
 	formats := []string{"single-string", "string-array", "space-separated-values"}
 	switch n := len(c.Values); {
 	case !slices.Contains(formats, c.Format):
-		return fmt.Errorf("format %.30q: want %s, %s or %s", c.Format, formats[0], formats[1], formats[2])
+		return fmt.Errorf("format %.30q: must be %s, %s or %s", c.Format, formats[0], formats[1], formats[2])
 	case c.Name == "" || slices.Contains([]string{"exp", "iss", "nbf", "iat"}, c.Name):
-		return fmt.Errorf("name %q: want that of a claim other than exp, iss, nbf and iat, which are checked always", c.Name)
+		return fmt.Errorf("name %q: must be that of a claim other than exp, iss, nbf and iat, which are checked always", c.Name)
 	case n == 0 || n > mostItems:
-		return fmt.Errorf("%d values: want 1 to %d", n, mostItems)
+		return fmt.Errorf("%d values: must be 1 to %d", n, mostItems)
 	}
 	return nil
 }
@@ -119,14 +119,14 @@ func (c Claim) check() error {
 // checkURL is what AWS takes.
 func checkURL(name, text string) error {
 	if parsed, err := url.Parse(text); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
-		return fmt.Errorf("%s %.100q: want a URL that begins with https://", name, text)
+		return fmt.Errorf("%s %.100q: must be a URL that begins with https://", name, text)
 	}
 	return nil
 }
 
 func checkExtra(params map[string]string) error {
 	if n := len(params); n > mostItems {
-		return fmt.Errorf("%d authenticationRequestExtraParams: want at most %d", n, mostItems)
+		return fmt.Errorf("%d authenticationRequestExtraParams: must be at most %d", n, mostItems)
 	}
 	return nil
 }

@@ -108,28 +108,28 @@ func (t *Texts) len() int { return len(t.Values) + len(t.RegexValues) }
 
 func (h *Header) check() error {
 	if h == nil {
-		return errors.New("want httpHeaderConfig")
+		return errors.New("set httpHeaderConfig")
 	}
 	return h.Texts.check("httpHeaderConfig")
 }
 
 func (q *Query) check() error {
 	if q == nil || len(q.Values) == 0 {
-		return errors.New("want queryStringConfig with values")
+		return errors.New("set queryStringConfig with values")
 	}
 	return nil
 }
 
 func (t *Texts) check(name string) error {
 	if t == nil || (len(t.Values) == 0) == (len(t.RegexValues) == 0) {
-		return fmt.Errorf("want %s with either values or regexValues", name)
+		return fmt.Errorf("set %s with either values or regexValues", name)
 	}
 	return nil
 }
 
 func (v *Values) check(name string) error {
 	if v == nil || len(v.Values) == 0 {
-		return fmt.Errorf("want %s with values", name)
+		return fmt.Errorf("set %s with values", name)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func parseListenPorts(value string) (map[int32]Protocol, error) {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, errors.New(`want at least one listener, as [{"HTTP": 80}]`)
+		return nil, errors.New(`list at least one listener, as [{"HTTP": 80}]`)
 	}
 	ports := map[int32]Protocol{}
 	for _, entry := range entries {
@@ -35,9 +35,9 @@ func parseListenPorts(value string) (map[int32]Protocol, error) {
 			port := entry[protocol]
 			switch {
 			case protocol != HTTP && protocol != HTTPS:
-				return nil, fmt.Errorf("protocol %.20q: want HTTP or HTTPS", protocol)
+				return nil, fmt.Errorf("protocol %.20q: must be HTTP or HTTPS", protocol)
 			case port < 1 || port > 65535:
-				return nil, fmt.Errorf("port %d: want 1 to 65535", port)
+				return nil, fmt.Errorf("port %d: must be 1 to 65535", port)
 			}
 			ports[port] = protocol
 		}

@@ -32,11 +32,11 @@ func parseMutualAuth(value string) ([]MutualAuth, error) {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, errors.New(`want at least one entry, as [{"port": 443, "mode": "off"}], or no annotation`)
+		return nil, errors.New(`list at least one entry, as [{"port": 443, "mode": "off"}], or no annotation`)
 	}
 	const most = 50 // listeners of a load balancer
 	if n := len(entries); n > most {
-		return nil, fmt.Errorf("has %d entries, want at most %d, one for each listener", n, most)
+		return nil, fmt.Errorf("has %d entries, must be at most %d, one for each listener", n, most)
 	}
 	for i, entry := range entries {
 		if err := entry.check(); err != nil {
@@ -49,15 +49,15 @@ func parseMutualAuth(value string) ([]MutualAuth, error) {
 func (m MutualAuth) check() error {
 	switch {
 	case m.Port < 1 || m.Port > 65535:
-		return fmt.Errorf("port %d: want 1 to 65535", m.Port)
+		return fmt.Errorf("port %d: must be 1 to 65535", m.Port)
 	case !slices.Contains([]string{MutualOff, mutualPassthrough, mutualVerify}, m.Mode):
-		return fmt.Errorf("mode %.20q: want off, passthrough or verify", m.Mode)
+		return fmt.Errorf("mode %.20q: must be off, passthrough or verify", m.Mode)
 	case m.Mode == mutualVerify && m.TrustStore == "":
-		return errors.New("mode verify: want a trustStore, too")
+		return errors.New("mode verify: set a trustStore, too")
 	case m.Mode != mutualVerify && (m.TrustStore != "" || m.IgnoreClientCertificateExpiry != nil || m.AdvertiseTrustStoreCaNames != ""):
 		return fmt.Errorf("mode %s: trustStore, ignoreClientCertificateExpiry and advertiseTrustStoreCaNames are for mode verify", m.Mode)
 	case !slices.Contains([]string{"", "on", "off"}, m.AdvertiseTrustStoreCaNames):
-		return fmt.Errorf("advertiseTrustStoreCaNames %.20q: want on or off", m.AdvertiseTrustStoreCaNames)
+		return fmt.Errorf("advertiseTrustStoreCaNames %.20q: must be on or off", m.AdvertiseTrustStoreCaNames)
 	}
 	return nil
 }

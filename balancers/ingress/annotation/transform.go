@@ -31,7 +31,7 @@ func parseTransforms(value string) ([]Transform, error) {
 			return nil, fmt.Errorf("[%d], type %.30q: %w", i, transform.Type, err)
 		}
 		if slices.ContainsFunc(transforms[:i], func(other Transform) bool { return other.Type == transform.Type }) {
-			return nil, fmt.Errorf("type %s is there twice: want it once", transform.Type)
+			return nil, fmt.Errorf("type %s is listed twice: list it once", transform.Type)
 		}
 	}
 	return transforms, nil
@@ -44,21 +44,21 @@ func (t Transform) check() error {
 	case t.Type == "url-rewrite" && t.HostHeaderRewriteConfig == nil:
 		return t.URLRewriteConfig.check("urlRewriteConfig")
 	}
-	return errors.New("want host-header-rewrite with hostHeaderRewriteConfig, or url-rewrite with urlRewriteConfig")
+	return errors.New("set host-header-rewrite with hostHeaderRewriteConfig, or url-rewrite with urlRewriteConfig")
 }
 
 // check is what AWS takes.
 func (r *Rewrites) check(name string) error {
 	const longest = 1024
 	if r == nil || len(r.Rewrites) != 1 {
-		return fmt.Errorf("want %s with one of rewrites", name)
+		return fmt.Errorf("set %s with one of rewrites", name)
 	}
 	for _, rewrite := range r.Rewrites {
 		if n := utf8.RuneCountInString(rewrite.Regex); n == 0 || n > longest {
-			return fmt.Errorf("regex has %d characters, want 1 to %d", n, longest)
+			return fmt.Errorf("regex has %d characters, must be 1 to %d", n, longest)
 		}
 		if n := utf8.RuneCountInString(rewrite.Replace); n > longest {
-			return fmt.Errorf("replace has %d characters, want at most %d", n, longest)
+			return fmt.Errorf("replace has %d characters, must be at most %d", n, longest)
 		}
 	}
 	return nil

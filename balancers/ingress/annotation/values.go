@@ -23,7 +23,7 @@ func parseText(value string) (string, error) { return value, nil }
 func parseBool(value string) (bool, error) {
 	b, err := strconv.ParseBool(value)
 	if err != nil {
-		return false, errors.New("want true or false")
+		return false, errors.New("must be true or false")
 	}
 	return b, nil
 }
@@ -33,7 +33,7 @@ func intBetween(lowest, highest int64) func(string) (int64, error) {
 	return func(value string) (int64, error) {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < lowest || n > highest {
-			return 0, fmt.Errorf("want an integer from %d to %d", lowest, highest)
+			return 0, fmt.Errorf("must be an integer from %d to %d", lowest, highest)
 		}
 		return n, nil
 	}
@@ -43,7 +43,7 @@ func intBetween(lowest, highest int64) func(string) (int64, error) {
 func oneOf(choices ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		if !slices.Contains(choices, value) {
-			return "", fmt.Errorf("want %s or %s", strings.Join(choices[:len(choices)-1], ", "), choices[len(choices)-1])
+			return "", fmt.Errorf("must be %s or %s", strings.Join(choices[:len(choices)-1], ", "), choices[len(choices)-1])
 		}
 		return value, nil
 	}
@@ -53,7 +53,7 @@ func oneOf(choices ...string) func(string) (string, error) {
 func textUpTo(most int) func(string) (string, error) {
 	return func(value string) (string, error) {
 		if len(value) > most {
-			return "", fmt.Errorf("has %d characters, want at most %d", len(value), most)
+			return "", fmt.Errorf("has %d characters, must be at most %d", len(value), most)
 		}
 		return value, nil
 	}
@@ -63,7 +63,7 @@ func textUpTo(most int) func(string) (string, error) {
 func parseCheckPath(value string) (string, error) {
 	const longest = 1024
 	if n := utf8.RuneCountInString(value); !strings.HasPrefix(value, "/") || n > longest {
-		return "", fmt.Errorf("want a slash and what follows it, at most %d characters", longest)
+		return "", fmt.Errorf("must be a slash and what follows it, at most %d characters", longest)
 	}
 	return value, nil
 }
@@ -78,7 +78,7 @@ func CodesWithin(text string, lowest, highest int) error {
 		from, err := strconv.Atoi(low)
 		to, err2 := strconv.Atoi(high)
 		if err != nil || err2 != nil || from < lowest || to > highest || from > to {
-			return fmt.Errorf("want codes from %d to %d such as %d or %d-%d, with commas between them", lowest, highest, lowest, lowest, highest)
+			return fmt.Errorf("must be codes from %d to %d such as %d or %d-%d, with commas between them", lowest, highest, lowest, lowest, highest)
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func listOf(prefix string, form *regexp.Regexp, want string) func(string) ([]str
 		items, err := ParseList(value)
 		for _, item := range items {
 			if strings.HasPrefix(item, prefix) && !form.MatchString(item) {
-				return nil, fmt.Errorf("%.100q: want %s", item, want)
+				return nil, fmt.Errorf("%.100q: must be %s", item, want)
 			}
 		}
 		return items, err
@@ -127,12 +127,12 @@ func parseSecurityGroups(value string) ([]string, error) {
 	different := map[string]bool{}
 	for _, item := range items {
 		if n := utf8.RuneCountInString(item); n > longest {
-			return nil, fmt.Errorf("%.50q has %d characters, want at most %d", item, n, longest)
+			return nil, fmt.Errorf("%.50q has %d characters, must be at most %d", item, n, longest)
 		}
 		different[item] = true
 	}
 	if n := len(different); n > MostSecurityGroups {
-		return nil, fmt.Errorf("has %d security groups, want at most %d", n, MostSecurityGroups)
+		return nil, fmt.Errorf("has %d security groups, must be at most %d", n, MostSecurityGroups)
 	}
 	return items, err
 }
@@ -142,7 +142,7 @@ var webACLARN = regexp.MustCompile(`^arn:[^:]+:wafv2:[^:]+:[^:]+:regional/webacl
 // parseWebACL parses what may take the present web ACL off, or say nothing.
 func parseWebACL(value string) (string, error) {
 	if value != "" && value != NoWebACL && !webACLARN.MatchString(value) {
-		return "", errors.New("want the ARN of a regional web ACL, or none")
+		return "", errors.New("must be the ARN of a regional web ACL, or none")
 	}
 	return value, nil
 }
@@ -152,7 +152,7 @@ var classicACLID = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
 // parseClassicACL parses what may take the present web ACL off, or say nothing.
 func parseClassicACL(value string) (string, error) {
 	if value != "" && !classicACLID.MatchString(value) {
-		return "", errors.New("want the ID of a web ACL of AWS WAF Classic, or none")
+		return "", errors.New("must be the ID of a web ACL of AWS WAF Classic, or none")
 	}
 	return value, nil
 }
@@ -162,7 +162,7 @@ func parsePool(kind string) func(string) (string, error) {
 	form := regexp.MustCompile("^" + kind + "-[a-zA-Z0-9]+$")
 	return func(value string) (string, error) {
 		if !form.MatchString(value) {
-			return "", fmt.Errorf("want an ID such as %s-0123456789abcdef0", kind)
+			return "", fmt.Errorf("must be an ID such as %s-0123456789abcdef0", kind)
 		}
 		return value, nil
 	}
@@ -178,11 +178,11 @@ func parseCapacity(value string) (int32, error) {
 	}
 	text, ok := pairs[CapacityUnits]
 	if !ok || len(pairs) > 1 {
-		return 0, errors.New("want " + CapacityUnits + "=NUMBER")
+		return 0, errors.New("must be " + CapacityUnits + "=NUMBER")
 	}
 	units, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || units < 0 {
-		return 0, fmt.Errorf("%s %.20q: want 0 or more", CapacityUnits, text)
+		return 0, fmt.Errorf("%s %.20q: must be 0 or more", CapacityUnits, text)
 	}
 	return int32(units), nil
 }
@@ -207,7 +207,8 @@ func parseMap(value string) (map[string]string, error) {
 		pair, value, more = cutUnescaped(value, ',')
 		key, word, found := cutUnescaped(pair, '=')
 		if key, word = unescape(key), unescape(word); !found {
-			return nil, fmt.Errorf("%.50q has no equals sign, want key=value pairs with commas between them; write \\, for a comma in a value", key)
+			return nil, fmt.Errorf("%.50q has no equals sign: must be key=value pairs with commas between them; write \\, for a comma in a value",
+				key)
 		}
 		if key == "" {
 			return nil, fmt.Errorf("the key before %.50q is empty", word)
@@ -252,7 +253,7 @@ const mostCommas = 2000
 // ParseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
 func ParseJSON[T any](value string) (out T, err error) {
 	if n := strings.Count(value, ","); n > mostCommas {
-		return out, fmt.Errorf("has %d commas: want at most %d, which is more than a load balancer takes", n, mostCommas)
+		return out, fmt.Errorf("has %d commas: must be at most %d, which is more than a load balancer takes", n, mostCommas)
 	}
 	if err := json.Unmarshal([]byte(value), &out); err != nil {
 		return out, fmt.Errorf("is not the JSON that is wanted: %w", err)
@@ -265,7 +266,7 @@ var privateCA = regexp.MustCompile(`^arn:aws[-a-z]*:acm-pca:[-a-z0-9]+:[0-9]{12}
 // CheckCA is an error unless the text is the ARN of a private certificate authority.
 func CheckCA(arn string) error {
 	if !privateCA.MatchString(arn) {
-		return errors.New("want an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b")
+		return errors.New("must be an ARN such as arn:aws:acm-pca:eu-west-1:123456789012:certificate-authority/1a2b")
 	}
 	return nil
 }
@@ -285,7 +286,7 @@ var groupName = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`)
 // CheckGroupName is an error when no group may have the name.
 func CheckGroupName(name string) error {
 	if len(name) > maxGroupName || !groupName.MatchString(name) {
-		return fmt.Errorf("group name %.80q: want 1 to %d lower-case letters, digits, hyphens and dots, "+
+		return fmt.Errorf("group name %.80q: must be 1 to %d lower-case letters, digits, hyphens and dots, "+
 			"with a letter or digit at both ends", name, maxGroupName)
 	}
 	return nil

@@ -75,11 +75,11 @@ func TestParsersSayWhatWouldBeRight(t *testing.T) {
 	discard := func(_ any, err error) error { return err }
 	list := func(value string) error { _, err := parseCIDRs(value); return err }
 	for want, err := range map[string]error{
-		"want true or false":                             discard(parseBool("yes")),
-		"want an integer from 1 to 9":                    discard(intBetween(1, 9)("10")),
-		"want an integer from 1 to 8":                    discard(intBetween(1, 8)("1.5")),
-		"want ipv4, dualstack or ipv6":                   discard(oneOf("ipv4", "dualstack", "ipv6")("IPv4")),
-		"has 4 characters, want at most 3":               discard(textUpTo(3)("abcd")),
+		"must be true or false":                          discard(parseBool("yes")),
+		"must be an integer from 1 to 9":                 discard(intBetween(1, 9)("10")),
+		"must be an integer from 1 to 8":                 discard(intBetween(1, 8)("1.5")),
+		"must be ipv4, dualstack or ipv6":                discard(oneOf("ipv4", "dualstack", "ipv6")("IPv4")),
+		"has 4 characters, must be at most 3":            discard(textUpTo(3)("abcd")),
 		`"10.0.0.0" is not a CIDR such as 10.0.0.0/8 or`: list("10.1.0.0/16,10.0.0.0"),
 		"is not the JSON that is wanted":                 discard(ParseJSON[[]string](`{}`)),
 	} {

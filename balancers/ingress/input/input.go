@@ -68,7 +68,7 @@ func Find(kind, name string, known map[string]Named) (string, error) {
 	case found.Reason != "":
 		return "", fmt.Errorf("%s %.100q could not be looked up: %s", kind, name, found.Reason)
 	case found.ARN == "":
-		return "", fmt.Errorf("the account has no %s %.100q in this Region: want one that it has", kind, name)
+		return "", fmt.Errorf("the account has no %s %.100q in this Region: name one that it has", kind, name)
 	default:
 		return found.ARN, nil
 	}
@@ -196,13 +196,13 @@ func (a *AWS) SecurityGroupIDs(entries []string) ([]string, error) {
 		}
 		found := a.SecurityGroups[entry]
 		if len(found) == 0 {
-			return nil, fmt.Errorf("no security group of the VPC has the tag Name=%s: want one that has", entry)
+			return nil, fmt.Errorf("no security group of the VPC has the tag Name=%s: name one that has", entry)
 		}
 		ofNames = append(ofNames, slices.Sorted(slices.Values(found))...)
 	}
 	all := Unique(slices.Concat(ids, ofNames))
 	if n := len(all); n > annotation.MostSecurityGroups {
-		return nil, fmt.Errorf("%d security groups have these IDs and names: want at most %d", n, annotation.MostSecurityGroups)
+		return nil, fmt.Errorf("%d security groups have these IDs and names: must be at most %d", n, annotation.MostSecurityGroups)
 	}
 	return all, nil
 }

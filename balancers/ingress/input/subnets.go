@@ -46,7 +46,7 @@ func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
 		}
 		want, found := count(names, name), a.named(name)
 		if len(found) < want {
-			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: want %d", len(found), name, want)
+			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: must be %d", len(found), name, want)
 		}
 		ids = append(ids, found[:want]...)
 	}
@@ -133,7 +133,7 @@ func (a *AWS) Explicit(ids []string, dualstack bool) ([]Subnet, error) {
 			return nil, fmt.Errorf("the VPC has no subnet %s", id)
 		}
 		if other, taken := zones[subnet.Zone]; taken {
-			return nil, fmt.Errorf("subnets %s and %s are both in zone %s: want one for each zone", other, id, subnet.Zone)
+			return nil, fmt.Errorf("subnets %s and %s are both in zone %s: set one for each zone", other, id, subnet.Zone)
 		}
 		zones[subnet.Zone] = id
 		subnets = append(subnets, *subnet)
@@ -245,12 +245,12 @@ func (o *Options) checkSubnets(subnets []Subnet) error {
 	locale := subnets[0].Locale
 	for _, subnet := range subnets[1:] {
 		if subnet.Locale != locale {
-			return fmt.Errorf("subnet %s is in a zone of kind %s, %s of kind %s: want all of one kind",
+			return fmt.Errorf("subnet %s is in a zone of kind %s, %s of kind %s: set subnets of one kind",
 				subnets[0].ID, locale, subnet.ID, subnet.Locale)
 		}
 	}
 	if len(subnets) == 1 && locale == "availability-zone" && !o.SingleSubnet {
-		return fmt.Errorf("subnet %s is the only one: want subnets in at least 2 zones", subnets[0].ID)
+		return fmt.Errorf("subnet %s is the only one: set subnets in at least 2 zones", subnets[0].ID)
 	}
 	return nil
 }

@@ -57,10 +57,10 @@ func (o *Options) CheckTags(fault annotation.Fault, tags map[string]string) erro
 			fault.Reason = fmt.Sprintf("the tag %s is left to others by --external-managed-tags: leave it out", key)
 			return fault
 		case !isTagText(key, 1, longestTagKey) || strings.HasPrefix(strings.ToLower(key), "aws:"):
-			fault.Reason = fmt.Sprintf("the key %.50q: want 1 to 128 %s, and not aws: at the beginning", key, tagCharacters)
+			fault.Reason = fmt.Sprintf("the key %.50q: must be 1 to 128 %s, and not aws: at the beginning", key, tagCharacters)
 			return fault
 		case !isTagText(tags[key], 0, LongestTagValue):
-			fault.Reason = fmt.Sprintf("the value %.50q of the tag %s: want at most 256 %s", tags[key], key, tagCharacters)
+			fault.Reason = fmt.Sprintf("the value %.50q of the tag %s: must be at most 256 %s", tags[key], key, tagCharacters)
 			return fault
 		}
 	}

@@ -157,7 +157,7 @@ func (o Objects) missing(ingress *networkingv1.Ingress, class string) *annotatio
 	if !holdsFinalizer(ingress) {
 		return nil
 	}
-	return &annotation.Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: want one that does"}
+	return &annotation.Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: name one that does"}
 }
 
 func (o Objects) defaults() []*networkingv1.IngressClass {
@@ -181,7 +181,7 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 	}
 	if ref.APIGroup == nil || *ref.APIGroup != v1beta1.GroupVersion.Group || ref.Kind != "IngressClassParams" {
 		return nil, &annotation.Fault{
-			Object: object, Field: "spec.parameters", Value: ref.Kind, Reason: "want IngressClassParams of elbv2.k8s.aws",
+			Object: object, Field: "spec.parameters", Value: ref.Kind, Reason: "must be IngressClassParams of elbv2.k8s.aws",
 		}
 	}
 	i := slices.IndexFunc(o.Params, func(params *v1beta1.IngressClassParams) bool { return params.Name == ref.Name })

@@ -32,7 +32,7 @@ func (r ruleReader) auth(service *corev1.Service) (*stack.Auth, error) {
 	case set && kind != annotation.NoAuth:
 		return nil, annotation.Fault{Annotation: annotation.JWTValidation.FullName(),
 			Reason: "beside " + annotation.AuthType.FullName() + ": " + kind +
-				": want one of them, as a request can be asked for a login or a token"}
+				": set one of them, as a request can be asked for a login or a token"}
 	case set:
 		out := &stack.JWT{JWKSEndpoint: token.JWKSEndpoint, Issuer: token.Issuer}
 		for _, claim := range token.AdditionalClaims {

@@ -49,7 +49,7 @@ func (r ruleReader) answerOf(backend networkingv1.IngressBackend, field string) 
 	service := backend.Service
 	if service == nil {
 		return stack.Action{}, annotation.Fault{
-			Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: want a service",
+			Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: set a service",
 		}
 	}
 	if service.Port.Name == input.UseAnnotation {
@@ -114,7 +114,7 @@ func redirect(config *annotation.Redirect) stack.Action {
 }
 
 // errStays is that of a redirect that AWS refuses, as it changes nothing that matters.
-var errStays = errors.New("the redirect points to itself: want another protocol, host, port or path in redirectConfig")
+var errStays = errors.New("the redirect points to itself: set another protocol, host, port or path in redirectConfig")
 
 // stays reports whether the action redirects to the same place, but perhaps for the query.
 func stays(action stack.Action) bool {
@@ -145,7 +145,7 @@ func (r ruleReader) forward(config *annotation.Forward, field string) (stack.Act
 			return stack.Action{}, err
 		}
 		if out.has(ref) {
-			return stack.Action{}, fmt.Errorf("target group %s is there twice: want it once, with the sum of the weights", cmp.Or(ref.Part, ref.ID))
+			return stack.Action{}, fmt.Errorf("target group %s is listed twice: list it once, with the sum of the weights", cmp.Or(ref.Part, ref.ID))
 		}
 		out = append(out, stack.Weighted{Group: ref, Weight: weight})
 	}
@@ -169,7 +169,7 @@ var targetGroupARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[
 func (r ruleReader) targetGroup(target annotation.Target) (stack.Ref, error) {
 	switch {
 	case target.TargetGroupARN != "" && !targetGroupARN.MatchString(target.TargetGroupARN):
-		return stack.Ref{}, fmt.Errorf("targetGroupARN %.100q: want the ARN of a target group", target.TargetGroupARN)
+		return stack.Ref{}, fmt.Errorf("targetGroupARN %.100q: must be the ARN of a target group", target.TargetGroupARN)
 	case target.TargetGroupARN != "":
 		return stack.Ref{ID: target.TargetGroupARN}, nil
 	case target.TargetGroupName != "":
@@ -192,7 +192,7 @@ func (r ruleReader) named(name string) (string, error) {
 		return "", nil
 	}
 	if _, asked := r.in.AWS.TargetGroups[name]; !asked {
-		return "", fmt.Errorf("target group %.64q is not looked up, as this Ingress names more than %d: want at most so many, as in "+
+		return "", fmt.Errorf("target group %.64q is not looked up, as this Ingress names more than %d: name at most so many, as in "+
 			"several Ingresses with a group each", name, input.MostTargetGroups)
 	}
 	return input.Find("target group", name, r.in.AWS.TargetGroups)

@@ -45,7 +45,7 @@ func (r listenerReader) discoverCertificates() {
 		if !fits {
 			r.Fail(annotation.Fault{
 				Field: host.Field, Value: host.Name,
-				Reason: "no certificate in ACM is for this host: want one that is issued, or the annotation " + annotation.Certificates.FullName() +
+				Reason: "no certificate in ACM is for this host: have one issued, or set the annotation " + annotation.Certificates.FullName() +
 					UnusedSecret(r.Member.Ingress, host.Name),
 			})
 		}
@@ -91,7 +91,7 @@ func (r listenerReader) issueCertificate() {
 		wanted.Domains = append(wanted.Domains, strings.ToLower(host.Name))
 	}
 	if len(wanted.Domains) == 0 {
-		r.Fail(r.issueFault("there is no host to issue a certificate for: want one in spec.rules or spec.tls"))
+		r.Fail(r.issueFault("there is no host to issue a certificate for: set one in spec.rules or spec.tls"))
 		return
 	}
 	slices.Sort(wanted.Domains)

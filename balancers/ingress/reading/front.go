@@ -132,7 +132,7 @@ func (r settingsReader) readFrontPorts() {
 		to, _ := strconv.ParseInt(behind, 10, 32)
 		if !r.Listens(int32(to)) {
 			r.warnOf(annotation.Fault{Annotation: annotation.FrontPorts.FullName(), Value: front + "=" + behind,
-				Reason: "this Ingress does not listen on port " + behind + ", so this is ignored: want a port of " + annotation.ListenPorts.FullName()})
+				Reason: "this Ingress does not listen on port " + behind + ", so this is ignored: set a port of " + annotation.ListenPorts.FullName()})
 			continue
 		}
 		r.addFrontPort(int32(port), int32(to))
@@ -151,7 +151,7 @@ const MostFrontTags = input.MostTags - 3
 func (r settingsReader) checkFront(tags int) {
 	if tags > MostFrontTags {
 		r.Fail(annotation.Fault{
-			Annotation: annotation.FrontTags.FullName(), Reason: fmt.Sprintf("has %d tags: want at most %d", tags, MostFrontTags),
+			Annotation: annotation.FrontTags.FullName(), Reason: fmt.Sprintf("has %d tags: must be at most %d", tags, MostFrontTags),
 		})
 	}
 	own := Agreed{Votes: r.Votes}
@@ -166,7 +166,7 @@ func (r settingsReader) checkFront(tags int) {
 func (a Agreed) Overlapping(ports []int32) string {
 	for _, port := range slices.Sorted(slices.Values(ports)) {
 		if check := a.FrontCheck(port); check.Timeout >= check.Interval {
-			return fmt.Sprintf("health checks for port %d are every %d s and may take %d s: want an interval that is longer than the timeout in %s",
+			return fmt.Sprintf("health checks for port %d are every %d s and may take %d s: set an interval that is longer than the timeout in %s",
 				port, check.Interval, check.Timeout, annotation.FrontCheckInterval.FullName())
 		}
 	}

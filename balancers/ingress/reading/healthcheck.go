@@ -60,7 +60,7 @@ func (b *backed) checkHealthCheck(check stack.HealthCheck, version string) error
 		name, value = annotation.HealthCheckInterval.Name, check.Interval
 	}
 	return b.annotationFault(name, strconv.Itoa(int(value)), fmt.Sprintf(
-		"health checks are every %d s and may take %d s: want an interval that is longer than the timeout", check.Interval, check.Timeout))
+		"health checks are every %d s and may take %d s: set an interval that is longer than the timeout", check.Interval, check.Timeout))
 }
 
 // has reports whether the Service or the Ingress has the annotation.
@@ -78,18 +78,18 @@ func (b *backed) healthCheckPort(targetType string) (string, error) {
 	}
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 		if n < 1 || n > 65535 {
-			return "", b.healthCheckPortFault(text, "want a port from 1 to 65535")
+			return "", b.healthCheckPortFault(text, "must be a port from 1 to 65535")
 		}
 		return text, nil
 	}
 	port := portOf(b.service, intstr.FromString(text))
 	if port == nil {
-		return "", b.healthCheckPortFault(text, "want traffic-port, a number, or the name of a port of "+b.serviceObject())
+		return "", b.healthCheckPortFault(text, "must be traffic-port, a number, or the name of a port of "+b.serviceObject())
 	}
 	other := &backed{Reading: b.Reading, service: b.service, port: port}
 	if target := other.targetPort(); targetType == "ip" && target.Type == intstr.String {
 		return "", b.healthCheckPortFault(text, fmt.Sprintf(
-			"this port's targetPort is the name %q, which is no port of a health check: want a number", target.StrVal))
+			"this port's targetPort is the name %q, which is no port of a health check: set a number", target.StrVal))
 	}
 	number, err := other.number(targetType)
 	return strconv.Itoa(int(number)), err

@@ -40,7 +40,7 @@ func (r listenerReader) readListeners() {
 	if slices.Contains(slices.Collect(maps.Values(ports)), annotation.HTTPS) {
 		r.readHTTPS(explicit)
 	} else if input.AsksForCertificate(r.Member) {
-		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: want one in " + annotation.ListenPorts.FullName()))
+		r.warnOf(r.issueFault("no listener of this Ingress is for HTTPS: set one in " + annotation.ListenPorts.FullName()))
 	}
 }
 
@@ -69,7 +69,7 @@ func (r listenerReader) readPorts(explicit []string) map[int32]annotation.Protoc
 func (r listenerReader) explicitCertificates() []string {
 	if ofParams := r.params.CertificateArn; len(ofParams) > 0 {
 		if _, err := annotation.ParseCertificates(strings.Join(ofParams, ",")); err != nil || slices.Contains(ofParams, "") {
-			r.Fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "want ARNs of certificates of ACM or IAM"))
+			r.Fail(r.paramsFault("spec.certificateArn", strings.Join(ofParams, ","), "must be ARNs of certificates of ACM or IAM"))
 		}
 		return ofParams
 	}
@@ -145,7 +145,7 @@ func (r listenerReader) readMutualAuth() {
 	for i, entry := range entries {
 		if slices.ContainsFunc(entries[i+1:], func(later annotation.MutualAuth) bool { return later.Port == entry.Port }) {
 			twice := from
-			twice.Reason = fmt.Sprintf("port %d is there twice, and the last one is used: want it once", entry.Port)
+			twice.Reason = fmt.Sprintf("port %d is listed twice, and the last one is used: list it once", entry.Port)
 			r.warnOf(twice)
 			continue
 		}

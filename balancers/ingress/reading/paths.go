@@ -25,7 +25,7 @@ func (r ruleReader) readRules() {
 	limits := r.in.Options.Limits
 	if most := limits.MostPaths(); paths > most || paths*len(r.Ports) > mostListeners*most {
 		r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths for %d listeners are not read, as the quota of a load "+
-			"balancer is %d rules: want fewer, as in several Ingresses with a group each, or a higher quota",
+			"balancer is %d rules: use fewer, as in several Ingresses with a group each, or a higher quota",
 			paths, len(r.Ports), limits.Rules)})
 	} else {
 		r.readPaths(paths)

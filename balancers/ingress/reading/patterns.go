@@ -37,11 +37,11 @@ var (
 func checkPatterns(conditions []stack.Condition) error {
 	for _, c := range conditions {
 		if c.Field == annotation.HTTPHeader && (!headerName.MatchString(c.Header) || strings.EqualFold(c.Header, "host")) {
-			return fmt.Errorf("httpHeaderName %.50q: want 1 to 40 characters of a header's name, and host-header for the host", c.Header)
+			return fmt.Errorf("httpHeaderName %.50q: must be 1 to 40 characters of a header's name, and host-header for the host", c.Header)
 		}
 		for _, value := range c.Values {
 			if want := wantOf(c.Field, value); want != "" {
-				return fmt.Errorf("%s %.50q: want %s", c.Field, value, want)
+				return fmt.Errorf("%s %.50q: must be %s", c.Field, value, want)
 			}
 		}
 		if err := checkOthers(c); err != nil {
@@ -60,7 +60,7 @@ func checkOthers(c stack.Condition) error {
 	}
 	for _, p := range c.Query {
 		if !isText(p.Value) || p.Key != "" && !isText(p.Key) {
-			return fmt.Errorf("%s %.50q: want a value, and at most %d characters", c.Field, p.Key+"="+p.Value, longestValue)
+			return fmt.Errorf("%s %.50q: must have a value, and at most %d characters", c.Field, p.Key+"="+p.Value, longestValue)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func checkCounts(o *input.Options, conditions []stack.Condition) error {
 	values, wildcards, once := 0, 0, map[string]bool{}
 	for _, c := range conditions {
 		if once[c.Field] && (c.Field == annotation.RequestMethod || c.Field == annotation.SourceIP) {
-			return errors.New("the rule has two conditions of " + c.Field + ": want one, with the values of both")
+			return errors.New("the rule has two conditions of " + c.Field + ": set one, with the values of both")
 		}
 		once[c.Field] = true
 		values += len(c.Values) + len(c.Regex) + len(c.Query)
@@ -113,7 +113,7 @@ func checkCounts(o *input.Options, conditions []stack.Condition) error {
 	case values > o.Limits.ConditionValues:
 		return tooManyValues(values, o)
 	case wildcards > o.Limits.ConditionWildcards:
-		return fmt.Errorf("the rule has %d wildcards in its conditions: AWS takes %d", wildcards, o.Limits.ConditionWildcards)
+		return fmt.Errorf("the rule has %d wildcards in its conditions: AWS allows %d", wildcards, o.Limits.ConditionWildcards)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func countValues(conditions []annotation.Condition) (n int) {
 }
 
 func tooManyValues(values int, o *input.Options) error {
-	return fmt.Errorf("the rule has %d values in its conditions: AWS takes %d", values, o.Limits.ConditionValues)
+	return fmt.Errorf("the rule has %d values in its conditions: AWS allows %d", values, o.Limits.ConditionValues)
 }
 
 func wildcardsOf(c stack.Condition) (n int) {

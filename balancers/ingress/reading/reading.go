@@ -79,7 +79,7 @@ func (r *Reading) checkName() {
 	if name := r.in.Group.Name; !r.in.Group.IsExplicit() && len(name) > longest {
 		r.Fail(annotation.Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
 			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: "+
-				"want a shorter one, or %s", len(name), longest, annotation.GroupName.FullName())})
+				"choose a shorter one, or %s", len(name), longest, annotation.GroupName.FullName())})
 	}
 }
 
@@ -210,7 +210,7 @@ func (r *Reading) warnOfTLS() {
 	if len(r.Member.Ingress.Spec.TLS) > 0 && r.Ports != nil && !isSecure {
 		r.warnOf(annotation.Fault{
 			Field:  "spec.tls",
-			Reason: "all listeners of this Ingress are for HTTP: want one for HTTPS in " + annotation.ListenPorts.FullName(),
+			Reason: "all listeners of this Ingress are for HTTP: set one for HTTPS in " + annotation.ListenPorts.FullName(),
 		})
 	}
 }
@@ -226,7 +226,7 @@ func (r *Reading) warnOfPortTwice(value string) {
 			if seen[port] {
 				r.warnOf(annotation.Fault{
 					Annotation: annotation.ListenPorts.FullName(), Value: value,
-					Reason: fmt.Sprintf("port %d is there twice, and its protocol is %s: want it once", port, r.Ports[port]),
+					Reason: fmt.Sprintf("port %d is listed twice, and its protocol is %s: list it once", port, r.Ports[port]),
 				})
 			}
 			seen[port] = true

@@ -81,7 +81,7 @@ func (r ruleReader) conditions(host string, path networkingv1.HTTPIngressPath, n
 	conditions := distribute(added, &hosts, &paths)
 	for _, condition := range []stack.Condition{hosts, paths} {
 		if len(condition.Values) > 0 && len(condition.Regex) > 0 {
-			return nil, r.conditionsFault(name, condition.Field+" has values and regular expressions: want one kind, as the Ingress's own has")
+			return nil, r.conditionsFault(name, condition.Field+" has values and regular expressions: set one kind, as the Ingress's own has")
 		}
 		if len(condition.Values)+len(condition.Regex) > 0 {
 			conditions = append(conditions, condition)
@@ -111,7 +111,7 @@ func (r ruleReader) added(name string) ([]annotation.Condition, error) {
 			case condition.IsKnown():
 				known = append(known, condition)
 			case len(known) == i: // the first that is not
-				r.warnOf(r.conditionsFault(name, fmt.Sprintf("[%d], field %.30q: this field is not known, so the condition is ignored: want %s",
+				r.warnOf(r.conditionsFault(name, fmt.Sprintf("[%d], field %.30q: this field is not known, so the condition is ignored: must be %s",
 					i, condition.Field, strings.Join(annotation.ConditionFields(), ", "))))
 			}
 		}
@@ -155,7 +155,7 @@ func (r ruleReader) setPatterns(paths *stack.Condition, path networkingv1.HTTPIn
 		return nil
 	}
 	if strings.ContainsAny(path.Path, "*?") {
-		return annotation.Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: want a path without * and ?"}
+		return annotation.Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: set a path without * and ?"}
 	}
 	switch kind {
 	case networkingv1.PathTypeExact:
@@ -166,7 +166,7 @@ func (r ruleReader) setPatterns(paths *stack.Condition, path networkingv1.HTTPIn
 			paths.Values = []string{prefix, prefix + AnyPath}
 		}
 	default:
-		return errors.New("pathType " + string(kind) + ": want Exact, Prefix or ImplementationSpecific")
+		return errors.New("pathType " + string(kind) + ": must be Exact, Prefix or ImplementationSpecific")
 	}
 	return nil
 }

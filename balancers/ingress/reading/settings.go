@@ -74,7 +74,7 @@ func (r settingsReader) readName() {
 	name, set := say(r.Reading, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
 	if set && r.in.SeenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
 		fault := r.Votes[annotation.LoadBalancerNameKey.Name].From
-		fault.Reason = "want letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
+		fault.Reason = "must be letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
 		r.Fail(fault)
 	}
 }
@@ -215,7 +215,7 @@ func (r settingsReader) namesIn(key annotation.Key[[]string]) []string {
 	entries, set := get(r.Reading, key)
 	if set && len(entries) == 0 {
 		r.warnOf(annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()],
-			Reason: "is empty, so it is ignored: want IDs or values of Name tags, or leave it out"})
+			Reason: "is empty, so it is ignored: set IDs or values of Name tags, or leave it out"})
 	}
 	return entries
 }

@@ -70,11 +70,11 @@ func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrStr
 		return part, nil
 	}
 	if b.port == nil {
-		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: want one that it has")
+		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: name one that it has")
 	}
 	if len(part) > input.LongestTagValue {
 		return "", annotation.Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
-			"the target group's tag %q would have %d characters, and AWS takes %d: want shorter names of Ingress and Service",
+			"the target group's tag %q would have %d characters, and AWS allows %d: choose shorter names of Ingress and Service",
 			stack.Ingresses.ResourceTag(), len(part), input.LongestTagValue)}
 	}
 	group, err := b.build(id)
@@ -145,7 +145,7 @@ func (b *backed) number(targetType string) (int32, error) {
 	switch target := b.targetPort(); {
 	case targetType == "instance" && b.port.NodePort == 0:
 		return 0, b.fault("spec.ports", strconv.Itoa(int(b.port.Port)),
-			"the port has no node port: want a Service of type NodePort or LoadBalancer, or target-type ip")
+			"the port has no node port: use a Service of type NodePort or LoadBalancer, or target-type ip")
 	case targetType == "instance":
 		return b.port.NodePort, nil
 	case target.Type == intstr.String:
@@ -161,7 +161,7 @@ func (b *backed) controlPort(id input.TargetGroup) (int32, error) {
 	port := override(b, key)
 	if b.err == nil && port != 0 && id.TargetType != "ip" {
 		return 0, b.annotationFault(key.Name, decimal(port), "AWS has control ports of pods alone, and the target type is "+id.TargetType+
-			": want "+annotation.TargetType.FullName()+" ip")
+			": set "+annotation.TargetType.FullName()+" ip")
 	}
 	return int32(port), b.err
 }
@@ -209,7 +209,7 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 		if len(own) == 0 {
 			fault = annotation.Fault{Annotation: annotation.Tags.FullName(), Value: b.Annotations()[annotation.Tags.FullName()]}
 		}
-		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS takes %d", n, input.MostTags)
+		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS allows %d", n, input.MostTags)
 		return nil, fault
 	}
 	return tags, nil

@@ -176,7 +176,7 @@ func (r *Reading) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault,
 		other, ok := a.Votes[setting]
 		if _, pinned := pins[setting]; ok && other.same != mine.same && (other.yields == mine.yields || pinned && !mine.yields) {
 			fault := mine.From
-			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + subjectOf(setting) + ": want " + insteadOf(setting)
+			fault.Reason = "the group has " + strconv.Quote(other.Text) + ", as " + other.Who() + subjectOf(setting) + ": set " + insteadOf(setting)
 			return fault, true
 		}
 	}

@@ -79,7 +79,7 @@ func (r settingsReader) addFirewall(service string, from annotation.Fault) {
 	}
 	from.Member = r.Name
 	if other, ok := r.Votes[firewallSetting]; ok {
-		from.Reason = "the load balancer has " + other.Text + ", as " + other.Who() + ", and AWS takes one web ACL for it: want one of the two"
+		from.Reason = "the load balancer has " + other.Text + ", as " + other.Who() + ", and AWS allows one web ACL for it: set one of the two"
 		r.Fail(from)
 		return
 	}

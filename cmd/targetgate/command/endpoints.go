@@ -21,7 +21,7 @@ func ValidateEndpoints(endpoints map[string]string) (faults []error, unknown []s
 		parsed, err := url.Parse(base)
 		switch {
 		case err != nil || !strings.HasPrefix(parsed.Scheme, "http") || parsed.Host == "":
-			faults = append(faults, fmt.Errorf("--aws-api-endpoints: %s=%s: want a URL such as https://host", service, base))
+			faults = append(faults, fmt.Errorf("--aws-api-endpoints: %s=%s: must be a URL such as https://host", service, base))
 		case !slices.Contains(services, service):
 			unknown = append(unknown, service)
 		}

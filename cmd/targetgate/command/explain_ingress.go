@@ -127,7 +127,7 @@ func leavingLink(key client.ObjectKey, r preview.Routes) explain.Link {
 func (o *explainOptions) takeIngress(name string) error {
 	if namespace, rest, both := strings.Cut(name, "/"); both {
 		if namespace == "" || rest == "" || strings.Contains(rest, "/") {
-			return fmt.Errorf("want ingress NAMESPACE/NAME, not %q", name)
+			return fmt.Errorf("give ingress NAMESPACE/NAME, not %q", name)
 		}
 		o.Namespace, name = namespace, rest
 	}

@@ -143,11 +143,11 @@ func (o *explainOptions) takeSubject(args []string) error {
 		return nil
 	}
 	if len(args) != 2 || args[1] == "" {
-		return fmt.Errorf("want a kind and a name, such as pod web-0 or tgb web, not %q", strings.Join(args, " "))
+		return fmt.Errorf("give a kind and a name, such as pod web-0 or tgb web, not %q", strings.Join(args, " "))
 	}
 	kind, known := kinds[strings.ToLower(args[0])]
 	if !known {
-		return fmt.Errorf("cannot explain a %q: want pod, targetgroupbinding (tgb) or ingress", args[0])
+		return fmt.Errorf("cannot explain a %q: must be pod, targetgroupbinding (tgb) or ingress", args[0])
 	}
 	if kind == kindIngress {
 		return o.takeIngress(args[1])
@@ -159,11 +159,11 @@ func (o *explainOptions) takeSubject(args []string) error {
 func (o *explainOptions) validate() error {
 	switch {
 	case !slices.Contains([]string{"text", "json"}, o.Output):
-		return fmt.Errorf("--output=%s: want text or json", o.Output)
+		return fmt.Errorf("--output=%s: must be text or json", o.Output)
 	case !slices.Contains([]string{"auto", "always", "never"}, o.Color):
-		return fmt.Errorf("--color=%s: want auto, always or never", o.Color)
+		return fmt.Errorf("--color=%s: must be auto, always or never", o.Color)
 	case !slices.Contains([]string{"instance", "ip"}, o.Ingress.DefaultTargetType):
-		return fmt.Errorf("--default-target-type=%s: want instance or ip", o.Ingress.DefaultTargetType)
+		return fmt.Errorf("--default-target-type=%s: must be instance or ip", o.Ingress.DefaultTargetType)
 	}
 	faults, _ := ValidateEndpoints(o.Endpoints)
 	if len(faults) > 0 {

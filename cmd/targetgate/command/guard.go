@@ -60,7 +60,7 @@ func Guard(told context.Context, args []string, out, errOut io.Writer) int {
 	case err == nil && flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case err == nil && *longestWait < 0:
-		err = fmt.Errorf("--longest-wait=%s: want 0 or more", *longestWait)
+		err = fmt.Errorf("--longest-wait=%s: must be 0 or more", *longestWait)
 	case err == nil:
 		code, err = 1, runGuard(told, *kubeconfig, guards.Process{LongestWait: *longestWait, Log: logger})
 	}

@@ -30,7 +30,7 @@ func TestGuardSaysHowItEnded(t *testing.T) {
 		"longest wait":  {args: []string{"--help"}, contains: "(default 6m0s)"},
 		"unknown flag":  {args: []string{"--now"}, want: 2, contains: "unknown flag: --now"},
 		"stray word":    {args: []string{"shop"}, want: 2, contains: `unexpected argument "shop"`},
-		"negative wait": {args: []string{"--longest-wait=-1s"}, want: 2, contains: "--longest-wait=-1s: want 0 or more"},
+		"negative wait": {args: []string{"--longest-wait=-1s"}, want: 2, contains: "--longest-wait=-1s: must be 0 or more"},
 		"no name":       {unnamed: true, want: 1, contains: "POD_NAME and POD_NAMESPACE must be set"},
 		"may leave":     {answer: guardPod, contains: `"reason":"NodeDrained"`},
 		"longest wait is over": {

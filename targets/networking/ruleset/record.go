@@ -65,11 +65,11 @@ func ruleText(line string) string {
 // look like others'.
 func ParseRecord(text string) (Record, error) {
 	if len(text) > maxRecordBytes {
-		return nil, fmt.Errorf("record of %d bytes, want at most %d", len(text), maxRecordBytes)
+		return nil, fmt.Errorf("record of %d bytes: must be at most %d", len(text), maxRecordBytes)
 	}
 	version, lines, _ := strings.Cut(text, "\n")
 	if version != recordVersion {
-		return nil, fmt.Errorf("record of version %.40q, want %q", version, recordVersion)
+		return nil, fmt.Errorf("record of version %.40q: must be %q", version, recordVersion)
 	}
 	record := Record{}
 	for line := range strings.Lines(lines) {
@@ -87,7 +87,7 @@ func ParseRecord(text string) (Record, error) {
 func parseEntry(line string) (rule ec2.Rule, entry Entry, err error) {
 	fields := strings.Split(line, " ")
 	if len(fields) != 6 {
-		return rule, entry, fmt.Errorf("has %d fields, want 6", len(fields))
+		return rule, entry, fmt.Errorf("has %d fields: must be 6", len(fields))
 	}
 	switch entry.Phase = Phase(fields[0]); entry.Phase {
 	case Granted, Revoking, Revoked:
@@ -99,7 +99,7 @@ func parseEntry(line string) (rule ec2.Rule, entry Entry, err error) {
 	}
 	entry.At = entry.At.UTC()
 	if rule.Protocol = fields[2]; rule.Protocol != "tcp" && rule.Protocol != "udp" {
-		return rule, entry, fmt.Errorf("protocol %q, want tcp or udp", rule.Protocol)
+		return rule, entry, fmt.Errorf("protocol %q: must be tcp or udp", rule.Protocol)
 	}
 	if rule.From, err = parsePort(fields[3]); err != nil {
 		return rule, entry, err
