@@ -137,7 +137,7 @@ func TestFront(t *testing.T) {
 		"more ports than AWS lets the load balancer be a target at": {
 			annotations: [3]string{"enable-frontend-nlb=true", "listen-ports=" + listenPorts(11)},
 			held: "with this Ingress the load balancer would have 11 ports in front, each of which counts as 50 targets of the Network Load Balancer, " +
-				"and its quota is 10: want fewer, another group, or a higher quota",
+				"and its quota is 10: use fewer, another group, or a higher quota",
 		},
 		"more ports than in all zones": {
 			annotations: [3]string{
@@ -300,7 +300,7 @@ func TestWhatStaysInFront(t *testing.T) {
 		"addresses of one that has none": {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1;frontend-nlb-eip-allocations=eipalloc-0a,eipalloc-0b",
 			seen:        stack.LoadBalancer{Subnets: []string{"subnet-a1", "subnet-b1"}},
-			subnets:     []string{"subnet-a1", "subnet-b1"}, warned: "want none, as this one was made without",
+			subnets:     []string{"subnet-a1", "subnet-b1"}, warned: "set none, as this one was made without",
 		},
 		"no addresses any more": {
 			annotations: "frontend-nlb-subnets=subnet-a1,subnet-b1",

@@ -265,7 +265,7 @@ func TestGroupsThatCannotBePlannedAreCounted(t *testing.T) {
 	}{
 		{"none", nil, 0, "Nothing would change, in 2 groups.\n"},
 		{"one", map[string]error{"edge": away}, 1, "Nothing would change in 1 other group.\n1 group could not be planned.\n"},
-		{"all", map[string]error{"edge": away, "other": away}, 2, "  not known, as it failed: AWS is away\n2 groups could not be planned.\n"},
+		{"all", map[string]error{"edge": away, "other": away}, 2, "  could not be planned: AWS is away\n2 groups could not be planned.\n"},
 	} {
 		p := newPreview(t, &account{errs: c.errs}, webService+claimed("a", "edge")+claimed("z", "other"))
 		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil })
