@@ -70,6 +70,7 @@ func wantUngatedTold(t *testing.T, app *testbed.App) error {
 	t.Helper()
 	owner := metav1.GetControllerOf(bed.OldestPod(t, app))
 	return wantNote(t, app, owner.Name, corev1.EventTypeWarning, "PodWithoutReadinessGate",
-		fmt.Sprintf("Pods have no readiness gate %s: they were created before the TargetGroupBinding or the namespace's label, or while "+
-			"targetgate's webhook did not answer. Run kubectl rollout restart to give them one", app.Gate()))
+		fmt.Sprintf("Pods have no readiness gate %s: they were created before the TargetGroupBinding or the namespace's label, before the Service "+
+			"selected them, or while targetgate's webhook did not answer. Run kubectl rollout restart to give them one; pods that the Service "+
+			"selects only later, as in a blue/green switch, need a preStop sleep instead", app.Gate()))
 }

@@ -136,8 +136,9 @@ func UngatedNotices(pods []*corev1.Pod, gate corev1.PodConditionType) map[string
 			key = "ungated " + string(owner.UID)
 		}
 		out[key] = events.Notice{On: on, Event: events.Warning("PodWithoutReadinessGate", "Reconcile",
-			"Pods have no readiness gate %s: they were created before the TargetGroupBinding or the namespace's label, or while targetgate's "+
-				"webhook did not answer. Run kubectl rollout restart to give them one", gate)}
+			"Pods have no readiness gate %s: they were created before the TargetGroupBinding or the namespace's label, before the Service "+
+				"selected them, or while targetgate's webhook did not answer. Run kubectl rollout restart to give them one; pods that the "+
+				"Service selects only later, as in a blue/green switch, need a preStop sleep instead", gate)}
 	}
 	return out
 }

@@ -227,8 +227,10 @@ func (e endpointState) ungatedLink() Link {
 	case e.pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
 		return broken("it was created before Service %q", service.Name).advise("To give it one, %s", restart)
 	default:
-		return broken("at its creation targetgate's webhook was away or not asked, or the namespace had no label yet").
-			advise("See that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s", restart)
+		return broken("at its creation targetgate's webhook was away or not asked, the namespace had no label yet, "+
+			"or the Service did not select it yet, as before a blue/green switch").
+			advise("See that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s; pods that the Service selects only "+
+				"later need a preStop sleep instead", restart)
 	}
 }
 
