@@ -71,7 +71,8 @@ func HasTooMany(pod *corev1.Pod) bool {
 	return count > MaxGates
 }
 
-// IsStatic reports whether the pod is the mirror of a static pod, whose owner is its node: a kubelet runs it from a file, so it has no gates.
+// IsStatic reports whether the pod is the mirror of a static pod, whose owner is its node: a kubelet runs it from a file, without
+// gates.
 func IsStatic(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "Node"

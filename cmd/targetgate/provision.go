@@ -101,12 +101,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.BoolVar(&i.Shield, "enable-shield", i.Shield, "Have AWS Shield Advanced protect load balancers.")
 	flags.StringVar(&o.SecretsLabel, "required-secrets-label", "",
 		"Label, key=value, of Secrets for logins: others are not read. Default: all may be that the service account may read.")
-	flags.IntVar(&i.Limits.Rules, "load-balancer-rule-quota", i.Limits.Rules,
-		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
-	flags.IntVar(&i.Limits.Certificates, "load-balancer-certificate-quota", i.Limits.Certificates,
-		"How many certificates AWS lets a load balancer have. An Ingress that goes beyond it stays as it was, and an event says so.")
-	flags.IntVar(&i.Limits.FrontTargets, "frontend-nlb-target-quota", i.Limits.FrontTargets,
-		"How many targets AWS lets a Network Load Balancer have. The one behind counts as 50 a port, or 100 with cross-zone load balancing.")
+	addQuotas(flags, &i.Limits)
 	flags.IntVar(&o.Workers, "ingress-max-concurrent-reconciles", balancers.DefaultConcurrentReconciles,
 		"Maximum groups of Ingresses reconciled in parallel.")
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
@@ -118,6 +113,15 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		o.names = append(o.names, f.Name)
 		all.AddFlag(f)
 	})
+}
+
+func addQuotas(flags *pflag.FlagSet, limits *input.Limits) {
+	flags.IntVar(&limits.Rules, "load-balancer-rule-quota", limits.Rules,
+		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
+	flags.IntVar(&limits.Certificates, "load-balancer-certificate-quota", limits.Certificates,
+		"How many certificates AWS lets a load balancer have. An Ingress that goes beyond it stays as it was, and an event says so.")
+	flags.IntVar(&limits.FrontTargets, "frontend-nlb-target-quota", limits.FrontTargets,
+		"How many targets AWS lets a Network Load Balancer have. The one behind counts as 50 a port, or 100 with cross-zone load balancing.")
 }
 
 // complete adds what other flags say. It returns the notices of flags that were set and have no effect.

@@ -26,6 +26,7 @@ func (r *Resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroup
 		}
 	}
 	res.tellSkipped()
+	r.addDraining(binding, service, group, res)
 	return r.fromAddresses(ctx, binding, service, group, res)
 }
 
@@ -99,13 +100,7 @@ func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 	}
 	unlisted, ids := map[elbv2.Target]bool{}, map[string]bool{}
 	for target := range group.Targets() {
-		switch _, isListed := res.Endpoints[target]; {
-		case isListed:
-		case group.Draining(target):
-			if pod := r.PodAt(binding.Namespace, target.ID, service, group.Owner(target)); pod != nil {
-				res.Draining[target] = pod
-			}
-		default:
+		if _, ok := res.Endpoints[target]; !ok && !group.Draining(target) {
 			unlisted[target], ids[target.ID] = true, true
 		}
 	}
@@ -127,6 +122,18 @@ func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 		res.Endpoints[target] = found
 	}
 	return nil
+}
+
+// addDraining adds the pods that no slice lists, while their targets drain.
+func (r *Resolver) addDraining(binding *v1beta1.TargetGroupBinding, service *corev1.Service, group Group, res *Resolution) {
+	for target := range group.Targets() {
+		if _, isListed := res.Endpoints[target]; isListed || !group.Draining(target) {
+			continue
+		}
+		if pod := r.PodAt(binding.Namespace, target.ID, service, group.Owner(target)); pod != nil {
+			res.Draining[target] = pod
+		}
+	}
 }
 
 // judgeUnlisted says where a pod belongs whose target no slice lists. One that the Service still selects has slipped out of the
