@@ -5,6 +5,7 @@ package webhooktest
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -26,14 +27,19 @@ func Numbered(bytes int) string {
 	return out.String() + `"app":"web"`
 }
 
-// cost is how many bytes and how many pieces of memory are taken for the review.
+// cost is how many bytes and how many pieces of memory are taken for the review, the least of three times: a collection empties pools,
+// and whatever else runs takes memory, too.
 func cost(hook http.Handler, review string) (bytes, pieces float64) {
-	var before, after runtime.MemStats
-	w, req := NewRecorder(), httptest.NewRequest(http.MethodPost, Path, strings.NewReader(review))
-	runtime.ReadMemStats(&before)
-	hook.ServeHTTP(w, req)
-	runtime.ReadMemStats(&after)
-	return float64(after.TotalAlloc - before.TotalAlloc), float64(after.Mallocs - before.Mallocs)
+	bytes, pieces = math.Inf(1), math.Inf(1)
+	for range 3 {
+		var before, after runtime.MemStats
+		w, req := NewRecorder(), httptest.NewRequest(http.MethodPost, Path, strings.NewReader(review))
+		runtime.ReadMemStats(&before)
+		hook.ServeHTTP(w, req)
+		runtime.ReadMemStats(&after)
+		bytes, pieces = min(bytes, float64(after.TotalAlloc-before.TotalAlloc)), min(pieces, float64(after.Mallocs-before.Mallocs))
+	}
+	return bytes, pieces
 }
 
 // CheckGrowth checks that no review takes much more memory than it is counted for, and four times as large a one no more than
@@ -53,7 +59,6 @@ func CheckGrowth(
 	for shape, object := range hostile(size) {
 		t.Run(shape, func(t *testing.T) {
 			small, large := of(object), of(larger[shape])
-			cost(hook, small) // for what is taken once
 			bytes, pieces := cost(hook, small)
 			more, morePieces := cost(hook, large)
 			if most := float64(weight(int64(len(large))) + slackBytes); more > most {
