@@ -262,6 +262,7 @@ func TestFaultsAreWarningsAtAdmission(t *testing.T) {
 func needsMore(f annotation.Fault) bool {
 	return slices.ContainsFunc([]string{
 		"no certificate", "addresses for", "of the VPC", "the VPC has", "in at least 2 zones", "are both in zone", "has no IPv6 CIDR", "the account has no",
-		"this Service does not exist", "quota", "no HTTPS listener of the group", "the load balancer is", "are reached by", "no subnet on an Outpost",
+		"this Service does not exist", "quota", "no HTTPS listener of the group", "the load balancer is", "are reached by",
+		"redirects no HTTPS to HTTP", "no subnet on an Outpost",
 	}, func(reason string) bool { return strings.Contains(f.Reason, reason) })
 }
