@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -110,7 +111,7 @@ func action(actions []types.Action) stack.Action {
 	return out
 }
 
-// last reads the last action. It is false for one that is not known.
+// last reads the last action. It is false for one that is not known. A redirect that names no query keeps the client's.
 func last(a types.Action) (stack.Action, bool) {
 	switch {
 	case a.Type == types.ActionTypeEnumForward:
@@ -119,7 +120,7 @@ func last(a types.Action) (stack.Action, bool) {
 		r := a.RedirectConfig
 		return stack.Action{Redirect: &stack.Redirect{
 			Protocol: aws.ToString(r.Protocol), Host: aws.ToString(r.Host), Port: aws.ToString(r.Port), Path: aws.ToString(r.Path),
-			Query: query(r), Status: string(r.StatusCode),
+			Query: ptr.Deref(r.Query, "#{query}"), Status: string(r.StatusCode),
 		}}, true
 	case a.FixedResponseConfig != nil:
 		f := a.FixedResponseConfig
@@ -128,14 +129,6 @@ func last(a types.Action) (stack.Action, bool) {
 		}}, true
 	}
 	return stack.Action{}, false
-}
-
-// query is that of the client where a redirect says nothing, as the incumbent has it.
-func query(r *types.RedirectActionConfig) string {
-	if r.Query == nil {
-		return "#{query}"
-	}
-	return *r.Query
 }
 
 // forward reads where requests are sent. The weight that AWS leaves out is 1.

@@ -63,6 +63,18 @@ func run(t *testing.T, f *fakeAWS, planned ...steps.Step) (Result, *noted) {
 	return runPass(t, f, Pass{Plan: planned})
 }
 
+// runRefused runs the steps while AWS refuses a call with that code, and wants just these calls.
+func runRefused(t *testing.T, refused, code string, want []string, planned []steps.Step) (Result, *noted) {
+	t.Helper()
+	f := good()
+	f.errs[refused] = refusal(code)
+	result, view := run(t, f, planned...)
+	if diff := cmp.Diff(want, f.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	return result, view
+}
+
 // runPass runs a pass over the stack.
 func runPass(t *testing.T, f *fakeAWS, pass Pass) (Result, *noted) {
 	t.Helper()
@@ -224,12 +236,7 @@ func TestAFailedStepStopsOnlyWhatDependsOnIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := good()
-			f.errs[tc.refused] = refusal(tc.code)
-			result, view := run(t, f, tc.steps...)
-			if diff := cmp.Diff(tc.want, f.calls); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			result, view := runRefused(t, tc.refused, tc.code, tc.want, tc.steps)
 			if len(result.LeftOut) != tc.leftOut || len(result.Failures) != 1 || view.forgot != tc.forgot {
 				t.Errorf("%d left out, failures %v, forgot %d times", len(result.LeftOut), result.Failures, view.forgot)
 			}

@@ -11,7 +11,6 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -80,12 +79,7 @@ func TestWhatAWSDoesNotFindYetIsLeftToTheNextPass(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := good()
-			f.errs[tc.refused] = refusal(tc.code)
-			result, view := run(t, f, tc.steps...)
-			if diff := cmp.Diff(tc.want, f.calls); diff != "" {
-				t.Errorf("calls (-want +got):\n%s", diff)
-			}
+			result, view := runRefused(t, tc.refused, tc.code, tc.want, tc.steps)
 			if len(result.LeftOut) != tc.leftOut || len(result.Failures) != tc.failed || len(result.Later) > 0 || view.forgot != tc.failed {
 				t.Errorf("result %+v, forgot %d times, want %d steps left out", result, view.forgot, tc.leftOut)
 			}
