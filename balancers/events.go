@@ -179,13 +179,13 @@ func (p teller) tellInactive() {
 			case balancer.Active:
 			case balancer.Failed != "":
 				p.soon(apply.FailedPause)
-				p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("load balancer %s, which AWS could not set up: %s (when that is fixed, "+
-					"delete it in AWS, and it is made again)", balancer.Name, balancer.Failed))
+				p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("load balancer %s, which AWS could not set up: %s (fix that, "+
+					"then delete it in AWS: targetgate creates it again)", balancer.Name, balancer.Failed))
 			case left > 0:
 				p.soon(left)
 			default:
-				p.tellAll(reasonWarning, "AWS has not set up load balancer %s in %d minutes: until it has, nobody is served by it",
-					balancer.Name, int(setup.Minutes()))
+				p.tellAll(reasonWarning, "load balancer %s has not been active for %d minutes, and answers no requests until "+
+					"it is: see its state in AWS", balancer.Name, int(setup.Minutes()))
 			}
 		}
 	}

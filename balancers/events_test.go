@@ -60,7 +60,7 @@ func TestSuccessIsToldWhenAllStepsHadTheirTurn(t *testing.T) {
 func TestALoadBalancerThatIsNotActiveIsTold(t *testing.T) {
 	failed, front := balancer("new", false, 80), balancer("front", false)
 	failed.Failed, front.Network, front.Failed = "no free addresses", true, "no network interface"
-	const mend = " (when that is fixed, delete it in AWS, and it is made again)"
+	const mend = " (fix that, then delete it in AWS: targetgate creates it again)"
 	for name, tc := range map[string]struct {
 		seen  stack.Stack
 		after time.Duration
@@ -70,7 +70,7 @@ func TestALoadBalancerThatIsNotActiveIsTold(t *testing.T) {
 		"it is being set up": {seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer("new", false, 80)}}, after: time.Minute, again: setup - time.Minute},
 		"that takes long": {
 			seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer("new", false, 80)}}, after: setup, again: time.Hour,
-			want: []string{"IngressWarning: AWS has not set up load balancer new in 10 minutes: until it has, nobody is served by it"},
+			want: []string{"IngressWarning: load balancer new has not been active for 10 minutes, and answers no requests until it is: see its state in AWS"},
 		},
 		"it has failed": {
 			seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{failed}}, after: time.Minute, again: apply.FailedPause,

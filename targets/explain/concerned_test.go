@@ -62,7 +62,7 @@ func TestExplainOfPodThatCanGetNoGate(t *testing.T) {
 			func(w *world) {
 				w.pod.OwnerReferences = []metav1.OwnerReference{{Kind: "Node", Name: "node-1", Controller: ptr.To(true)}}
 			},
-			"ok the pod has none: it is a static pod, which the API server shows and no webhook changes -> ",
+			"ok the pod has none: it is a static pod, for which the API server calls no webhook -> ",
 		},
 		"by a name that is too long": {
 			func(w *world) { w.binding.Name = long },

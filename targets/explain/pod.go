@@ -210,7 +210,7 @@ func (e endpointState) ungatedLink() Link {
 	case !e.survey.Selects(e.pod):
 		return link("gate", OK, "the pod has none: gates come by the Service's selector, which does not select it")
 	case readiness.IsStatic(e.pod):
-		return link("gate", OK, "the pod has none: it is a static pod, which the API server shows and no webhook changes")
+		return link("gate", OK, "the pod has none: it is a static pod, for which the API server calls no webhook")
 	case len(e.binding.Name) > v1beta1.MaxBindingName:
 		return broken("the binding's name has more than %d characters", v1beta1.MaxBindingName).
 			advise("Create the binding again with a shorter name, and %s", restart)

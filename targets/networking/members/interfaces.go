@@ -46,7 +46,7 @@ func (f finder) find(ctx context.Context, members []Member) []Place {
 		case m.BranchENI != "":
 			branch = append(branch, i)
 		case m.Instance == "":
-			places[i].Err = errors.New("the node's spec.providerID names no EC2 instance, must be aws:///<zone>/i-<id>")
+			places[i].Err = errors.New("the node's spec.providerID names no EC2 instance: it must be aws:///<zone>/i-<id>")
 		default:
 			instance = append(instance, i)
 		}

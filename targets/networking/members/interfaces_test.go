@@ -67,7 +67,7 @@ func TestNetworkInterfaceOfAMember(t *testing.T) {
 		"N-13: an IPv6 address":                  {member: PodMember(podWith(""), nodeOf(instance, nil), netip.MustParseAddr("fd00::2")), want: "eni-2"},
 		"EC2: no interface has the address":      {member: PodMember(podWith(""), nodeOf(instance, nil), netip.MustParseAddr("10.0.7.7")), wantErr: "no network interface of instance i-01 has the address 10.0.7.7"},
 		"EC2: the instance is unknown":           {member: PodMember(podWith(""), nodeOf("aws:///eu-west-1a/i-99", nil), netip.MustParseAddr("10.0.1.2")), wantErr: "EC2 knows no instance i-99"},
-		"EC2: no instance in the providerID":     {member: PodMember(podWith(""), nodeOf("kind://n", nil), netip.MustParseAddr("10.0.1.2")), wantErr: "the node's spec.providerID names no EC2 instance, must be aws:///<zone>/i-<id>"},
+		"EC2: no instance in the providerID":     {member: PodMember(podWith(""), nodeOf("kind://n", nil), netip.MustParseAddr("10.0.1.2")), wantErr: "the node's spec.providerID names no EC2 instance: it must be aws:///<zone>/i-<id>"},
 		"there is no node":                       {member: PodMember(podWith(""), nil, netip.MustParseAddr("10.0.1.2")), wantErr: "there is no Node n"},
 		"branch interface, IPv4":                 {member: PodMember(podWith(branch("eni-0b", "10.0.3.3", "")), nodeOf(instance, nil), netip.MustParseAddr("10.0.3.3")), want: "eni-0b"},
 		"branch interface, IPv6":                 {member: PodMember(podWith(branch("eni-0b", "", "fd00:0::3")), nodeOf(instance, nil), netip.MustParseAddr("fd00::3")), want: "eni-0b"},
@@ -85,7 +85,7 @@ func TestNetworkInterfaceOfAMember(t *testing.T) {
 		"N-13: a hybrid node has none":           {member: NodeMember(nodeOf("eks-hybrid:///x", hybrid))},
 		"a node's primary interface":             {member: NodeMember(nodeOf(instance, nil)), want: "eni-1"},
 		"a node that EC2 does not know":          {member: NodeMember(nodeOf("aws:///eu-west-1a/i-99", nil)), wantErr: "EC2 knows no instance i-99"},
-		"a node without an instance":             {member: NodeMember(nodeOf("", nil)), wantErr: "the node's spec.providerID names no EC2 instance, must be aws:///<zone>/i-<id>"},
+		"a node without an instance":             {member: NodeMember(nodeOf("", nil)), wantErr: "the node's spec.providerID names no EC2 instance: it must be aws:///<zone>/i-<id>"},
 		"an address that is IPv4 mapped to IPv6": {member: PodMember(podWith(""), nodeOf(instance, nil), netip.MustParseAddr("::ffff:10.0.1.2")), want: "eni-2"},
 	}
 	var all []Member
