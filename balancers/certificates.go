@@ -11,7 +11,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// keepCertificates has those be issued that members ask for, and the others of the group be deleted that no listener has. What fails
+// keepCertificates requests the certificates that members ask for, and deletes the group's others once no listener has them. What fails
 // concerns the member that asks for it; it is tried again when the member is built again, as it is held until then.
 func (p *pass) keepCertificates(ctx context.Context) error {
 	if p.Issuer == nil || !p.built {

@@ -30,8 +30,8 @@ type Stacks interface {
 // leftoverPause is when the stacks are listed again after a failure.
 const leftoverPause = time.Minute
 
-// enqueueLeftovers has passes be made over all groups of which there is something in AWS, at the start and in each drift interval: also
-// over those without any Ingress, of which a former process has left something, such as a security group that lingered.
+// enqueueLeftovers requests passes over all groups of which there is something in AWS, at the start and in each drift interval: also over
+// those without any Ingress, of which a former process has left something, such as a security group that lingered.
 func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	go func() {
 		for ctx.Err() == nil {
@@ -51,7 +51,7 @@ func (r *Reconciler) enqueueLeftovers(ctx context.Context, queue workqueue.Typed
 	return nil
 }
 
-// enqueueLast has these requests be worked on behind others, unless one of them is asked for otherwise. The queue is that of newQueue.
+// enqueueLast puts these requests behind all others, unless something else asks for one of them. The queue is that of newQueue.
 func enqueueLast(queue workqueue.TypedRateLimitingInterface[reconcile.Request], requests []reconcile.Request) {
 	low := priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}
 	queue.(priorityqueue.PriorityQueue[reconcile.Request]).AddWithOpts(low, requests...)

@@ -26,7 +26,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// objects are those that say whose Ingresses are, with the Ingresses of these options, as the cache has them: they are not written to.
+// objects reads classes, params, labels of namespaces, and the Ingresses that opts select: the cache's own, read only.
 func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (membership.Objects, error) {
 	out, err := r.settings(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (me
 	return out, r.addIngresses(ctx, &out, opts...)
 }
 
-// settings are the objects that say whose Ingresses are, without these.
+// settings is objects without the Ingresses.
 func (r *Reconciler) settings(ctx context.Context) (membership.Objects, error) {
 	var (
 		classes    networkingv1.IngressClassList
@@ -130,7 +130,7 @@ func (p *pass) observe(ctx context.Context) (err error) {
 	return nil
 }
 
-// complete has all be seen that what is wanted is compared with. What cannot be read stays as it is, and all else goes on.
+// complete reads what else the wanted stack is compared with. What cannot be read stays as it is, and all else goes on.
 func (p *pass) complete(ctx context.Context) error {
 	read, unknown := p.View.Complete(ctx, p.wanted)
 	if read {

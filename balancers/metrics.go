@@ -38,7 +38,7 @@ var used = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 
 var limits = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "targetgate_load_balancer_quota_limit",
-	Help: "The quota of each load balancer, as the flags say.",
+	Help: "The quota of each load balancer: for rules and certificates as the flags say, for target groups AWS's default.",
 }, []string{"quota"})
 
 var expires = prometheus.NewGaugeVec(prometheus.GaugeOpts{

@@ -37,10 +37,10 @@ type Reconciler struct {
 
 	View    View
 	Facts   Facts
-	Secrets Secrets // nil has those who need one be held
+	Secrets Secrets // nil has those who need one held
 	Planner Planner
 	Applier Applier
-	// SecretChanges has a function be called with each group whose Secrets change, until the context ends; nil for not.
+	// SecretChanges calls the function with each group whose Secrets change, until the context ends; nil for never.
 	SecretChanges func(context.Context, func(membership.Group))
 	// Issuer is nil when certificates are issued for nobody.
 	Issuer Issuer
@@ -78,7 +78,7 @@ type Facts interface {
 	Lookup(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error)
 }
 
-// Issuer has certificates be issued.
+// Issuer requests certificates.
 type Issuer interface {
 	Stacks
 	// Keep sees to it that there are the wanted certificates, and no others that are not used.

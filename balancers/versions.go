@@ -66,7 +66,7 @@ func eachClient(s *stack.Stack, do func(*stack.OIDC)) {
 	}
 }
 
-// enqueueSecretChanges has passes be made over groups whose Secrets change.
+// enqueueSecretChanges requests passes over groups whose Secrets change.
 func (r *Reconciler) enqueueSecretChanges(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.SecretChanges(ctx, func(group membership.Group) {
 		queue.Add(requestOf(group))

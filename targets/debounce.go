@@ -83,10 +83,10 @@ func undelayed(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) un
 	return undelayedQueue{queue.(*debouncedQueue)}
 }
 
-// Add has the pass begin at once.
+// Add begins the pass at once.
 func (q undelayedQueue) Add(req reconcile.Request) { q.PriorityQueue.Add(req) }
 
-// addAfter has the pass begin after the pause, at once when that is 0.
+// addAfter begins the pass after the pause, at once when that is 0.
 func (q undelayedQueue) addAfter(req reconcile.Request, pause time.Duration) {
 	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: pause}, req)
 }

@@ -101,7 +101,7 @@ func (r *assumedRole) failed(err error) {
 	r.retryAt = now.Add(pause - rand.N(pause/5+1))
 }
 
-// mayTry says whether a session that the role has refused may try again, which keeps the others from it for a while.
+// mayTry reports whether a session that the role has refused may try again, which keeps the others from it for a while.
 func (a *Accounts) mayTry(role Role, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -41,7 +41,7 @@ func Call[Client, Options, In, Out any](
 	return out, nil
 }
 
-// Pages makes calls until there is no further page. Next takes in a page, and has the input ask for the one after it (Follow); it returns
+// Pages makes calls until there is no further page. Next takes in a page and makes the input ask for the one after it (Follow); it returns
 // false when there is none.
 func Pages[Client, Options, In, Out any](
 	ctx context.Context, c Caller[Client], doing string,
@@ -58,7 +58,7 @@ func Pages[Client, Options, In, Out any](
 	}
 }
 
-// Follow has the marker be that of the next page. It reports whether there is one.
+// Follow sets the marker to the next page's. It reports whether there is one.
 func Follow(marker **string, next *string) bool {
 	*marker = next
 	return aws.ToString(next) != ""

@@ -22,7 +22,7 @@ type Request struct {
 	// CA is the ARN of the private certificate authority that is to issue it. Without it Amazon is, after a validation by DNS.
 	CA   string
 	Tags map[string]string
-	// Token has the same request within an hour ask for the same certificate. It is up to 32 letters, digits and underscores.
+	// Token makes the same request within an hour ask for the same certificate. It is up to 32 letters, digits and underscores.
 	Token string
 }
 

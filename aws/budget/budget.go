@@ -89,7 +89,7 @@ func New(account string, rules []Rule, clk clock.WithDelayedExecution) *Budget {
 // Account is the one that the budget is of, empty for the program's own.
 func (b *Budget) Account() string { return b.account }
 
-// knows says whether there is a rule with the same pattern already: the second one would match nothing.
+// knows reports whether there is a rule with the same pattern already: the second one would match nothing.
 func (b *Budget) knows(rule Rule) bool {
 	return slices.ContainsFunc(b.buckets, func(known *bucket) bool { return known.rule.pattern() == rule.pattern() })
 }

@@ -20,7 +20,7 @@ import (
 //   - Where deadlines cannot all be kept, every second deregistration is one that is late, and of these and of registrations the tenants
 //     take turns: how much one asks for makes no other late for long.
 //
-// A set of calls whose deadlines can all be kept is served by deadline, which keeps them all.
+// As long as all deadlines can be kept, earliest first keeps them all.
 
 // lineCount is how many classes have deadlines: ClassDeregister and ClassRegister.
 const lineCount = ClassRegister + 1

@@ -50,7 +50,7 @@ func (c *Client) Protection(ctx context.Context, loadBalancer string) (id string
 	return aws.ToString(out.Protection.Id), slices.Contains(names, aws.ToString(out.Protection.Name)), nil
 }
 
-// Protect has a load balancer be protected.
+// Protect protects a load balancer.
 func (c *Client) Protect(ctx context.Context, loadBalancer string) error {
 	_, err := accounts.Call(ctx, c.calls, "protecting load balancer "+loadBalancer, (*awsshield.Client).CreateProtection,
 		&awsshield.CreateProtectionInput{Name: aws.String(names[0]), ResourceArn: &loadBalancer})

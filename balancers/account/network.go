@@ -117,7 +117,7 @@ func isAssociated(block ec2types.SubnetIpv6CidrBlockAssociation) bool {
 	return block.Ipv6CidrBlockState != nil && block.Ipv6CidrBlockState.State == ec2types.SubnetCidrBlockStateCodeAssociated
 }
 
-// publicBy says whether a subnet's route table leads to an internet gateway. A subnet without a table of its own has the VPC's main one.
+// publicBy reports whether a subnet's route table leads to an internet gateway. A subnet without a table of its own has the VPC's main one.
 func publicBy(tables []ec2types.RouteTable) func(subnet string) bool {
 	public, mainPublic := map[string]bool{}, false
 	for _, table := range tables {

@@ -13,7 +13,7 @@ import (
 )
 
 // Note takes in a change that was made, with the IDs of all its references, and what it has made. A change that the view does not
-// understand has the stack be read again.
+// understand has the stack read again.
 func (v *View) Note(id stack.ID, change steps.Change, done apply.Made) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -231,7 +231,7 @@ func seenAction(a stack.Action) stack.Action {
 	return a
 }
 
-// attach has target groups be those of the load balancers whose listeners send to them.
+// attach notes which load balancers' listeners send to each target group.
 func (n *noting) attach() {
 	for i := range n.seen.TargetGroups {
 		g := &n.seen.TargetGroups[i]

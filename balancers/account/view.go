@@ -180,7 +180,7 @@ func (v *View) Await(name string) bool {
 // isUnshown reports whether AWS says only because it is new that there is no such thing.
 func (v *View) isUnshown(err error, id string) bool { return awserr.IsGone(err) && v.IsNew(id) }
 
-// Forget has this stack alone be read again, as it is no longer certain what there is of it.
+// Forget has this stack alone read again, as it is no longer certain what there is of it.
 func (v *View) Forget(id stack.ID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

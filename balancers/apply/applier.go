@@ -58,7 +58,7 @@ type Pass struct {
 	Kept time.Duration
 	// Late is for how long late steps must still wait, as other steps were done by an earlier pass.
 	Late time.Duration
-	// MayLookAgain has the stack be read again when a policy refuses a removal: what is gone is refused, too.
+	// MayLookAgain has the stack read again when a policy refuses a removal: what is gone is refused, too.
 	MayLookAgain bool
 	// Interrupted is asked before each step but the first that was tried, with whether one has changed something. When it is true, the rest
 	// is left to the next pass; nil is never.

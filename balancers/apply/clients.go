@@ -111,7 +111,7 @@ type WebACLs interface {
 
 // Protections are the calls of Shield.
 type Protections interface {
-	// Protect has a load balancer be protected.
+	// Protect protects a load balancer.
 	Protect(ctx context.Context, loadBalancer string) error
 	// Unprotect ends a protection.
 	Unprotect(ctx context.Context, id string) error

@@ -165,7 +165,7 @@ func (i *Issuer) Stacks(ctx context.Context) ([]stack.ID, error) {
 	return out, nil
 }
 
-// refresh has the certificates be listed if the list is too old.
+// refresh lists the certificates if the list is too old.
 func (i *Issuer) refresh(ctx context.Context) error {
 	return i.listed.Do(ctx, i.Clock, i.Interval, listTimeout, i.list)
 }

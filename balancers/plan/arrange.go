@@ -82,7 +82,7 @@ func taken(places []*place, rule *stack.Rule) bool {
 	return slices.ContainsFunc(places, func(p *place) bool { return p.seen == rule })
 }
 
-// isOvertaken says whether a rule is to serve until a late one does.
+// isOvertaken reports whether a rule is to serve until a late one does.
 func (a *arrangement) isOvertaken(rule *stack.Rule) bool {
 	return slices.ContainsFunc(a.places, func(p *place) bool { return slices.Contains(p.overtakes, rule) })
 }
@@ -101,7 +101,7 @@ func (a *arrangement) created() []*place {
 // growth is by how many rules the listener grows.
 func (a *arrangement) growth() int { return len(a.created()) - len(a.surplus) }
 
-// moves says whether a rule must get another priority before the new ones can be created at theirs.
+// moves reports whether a rule must get another priority before the new ones can be created at theirs.
 func (a *arrangement) moves() bool {
 	for i, p := range a.places {
 		if p.seen != nil && p.seen.Priority != int32(i+1) && !p.isLate() {

@@ -178,7 +178,7 @@ func (e *exchange) set(groups []stack.Ref, wait *steps.Wait) {
 	}
 }
 
-// isCutOff says whether the load balancer, with the security groups that it has at this point, would not reach the targets any more.
+// isCutOff reports whether the load balancer, with the security groups that it has at this point, would not reach the targets any more.
 func (e *exchange) isCutOff(wanted, seen *stack.Binding) bool {
 	return seen.Spec.Networking != nil && isIn(e.has, seen.Spec.Peer) &&
 		(wanted.Spec.Networking == nil || !isIn(e.has, wanted.Spec.Peer))
@@ -198,7 +198,7 @@ func (e *exchange) awaited() *steps.Wait {
 	return nil
 }
 
-// isClosed says whether rules may not be there yet by which targets are to let in the load balancer.
+// isClosed reports whether rules may not be there yet by which targets are to let in the load balancer.
 func (e *exchange) isClosed(seen *stack.Binding) bool {
 	spec, updated := e.updated[seen.Group.ID]
 	if !updated {

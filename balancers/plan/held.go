@@ -39,7 +39,7 @@ func findHeld(wanted, seen *stack.Stack) held {
 	return h
 }
 
-// has says whether a target group is a held member's.
+// has reports whether a target group is a held member's.
 func (h held) has(arn string) bool { _, held := h.groups[arn]; return held }
 
 // count is how many held target groups a load balancer has.
@@ -53,7 +53,7 @@ func (h held) count(groups []stack.TargetGroup, balancer string) int {
 	return n
 }
 
-// keepsPort says whether a held member listens on a port, or may do so, as its ports are not known.
+// keepsPort reports whether a held member listens on a port, or may do so, as its ports are not known.
 func (h held) keepsPort(port int32) bool {
 	return slices.ContainsFunc(h.members, func(m stack.Member) bool { return mayListen(m, port) })
 }
@@ -62,7 +62,7 @@ func mayListen(m stack.Member, port int32) bool {
 	return m.Held && (len(m.Ports) == 0 || slices.Contains(m.Ports, port))
 }
 
-// mayHave says whether a rule for which nobody can be named may be a held member's, by its port and its hosts.
+// mayHave reports whether a rule for which nobody can be named may be a held member's, by its port and its hosts.
 func (h held) mayHave(port int32, rule *stack.Rule) bool {
 	hosts, known := hostsOf(rule)
 	return slices.ContainsFunc(h.members, func(m stack.Member) bool {
@@ -81,7 +81,7 @@ func hostsOf(rule *stack.Rule) (hosts []string, known bool) {
 	return []string{""}, true
 }
 
-// hasRule says whether a rule sends to a target group of a held member.
+// hasRule reports whether a rule sends to a target group of a held member.
 func (h held) hasRule(rule *stack.Rule) bool { return rule != nil && h.of(rule.Action) >= 0 }
 
 // of is the place of the held member to which an action sends, -1 for none.
@@ -117,7 +117,7 @@ func (h held) place(l *listener, rules []*stack.Rule) {
 	}
 }
 
-// isKept says whether a rule that nobody can be named for may be a held member's. A new rule for the same requests that a good member
+// isKept reports whether a rule that nobody can be named for may be a held member's. A new rule for the same requests that a good member
 // wants is there in its stead.
 func (m *matcher) isKept(l *listener, rule *stack.Rule) bool {
 	if !m.held.mayHave(l.seen.Port, rule) || m.isOurs(rule.Action) {
@@ -129,7 +129,7 @@ func (m *matcher) isKept(l *listener, rule *stack.Rule) bool {
 	})
 }
 
-// isBegun says whether a rule was created behind all others by a pass that ended before it could move it up, to the place that its tag
+// isBegun reports whether a rule was created behind all others by a pass that ended before it could move it up, to the place that its tag
 // names.
 func (m *matcher) isBegun(rule *stack.Rule) bool {
 	_, place, _ := strings.Cut(rule.Tags[m.wanted.ID.Kind.ResourceTag()], ":")
@@ -137,7 +137,7 @@ func (m *matcher) isBegun(rule *stack.Rule) bool {
 	return err == nil && number < int(rule.Priority)
 }
 
-// isOurs says whether an action sends to a target group of the stack.
+// isOurs reports whether an action sends to a target group of the stack.
 func (m *matcher) isOurs(action stack.Action) bool {
 	return slices.ContainsFunc(m.seen.TargetGroups, func(g stack.TargetGroup) bool {
 		return action.Forward != nil && slices.ContainsFunc(action.Forward.Groups, func(w stack.Weighted) bool { return w.Group.ID == g.ARN })

@@ -28,7 +28,7 @@ type listener struct {
 	arrangement
 }
 
-// becomes says whether the listener has another protocol than this one, and is to have this one.
+// becomes reports whether the listener has another protocol than this one, and is to have this one.
 func (l *listener) becomes(protocol string) bool {
 	return l.seen.Protocol != protocol && l.wanted.Protocol == protocol
 }
@@ -42,13 +42,13 @@ func (l *listener) ref() stack.Ref {
 
 func listenerRef(l *stack.Listener) stack.Ref { return stack.Ref{ID: l.ARN, Part: l.Part()} }
 
-// names says whether the listener that is seen names a target group.
+// names reports whether the listener that is seen names a target group.
 func (l *listener) names(group stack.Ref) bool {
 	return actions.Names(l.seen.Default, group) ||
 		slices.ContainsFunc(l.seen.Rules, func(r stack.Rule) bool { return actions.Names(r.Action, group) })
 }
 
-// stillNames says whether what is yet to be deleted of the listener that is seen names a target group.
+// stillNames reports whether what is yet to be deleted of the listener that is seen names a target group.
 func (l *listener) stillNames(group stack.Ref) bool {
 	return l.gone && l.names(group) || slices.ContainsFunc(l.surplus, func(r *stack.Rule) bool { return actions.Names(r.Action, group) })
 }
@@ -289,7 +289,7 @@ func (s *listenerSteps) removeCertificate(l *listener, certificate string) {
 	l.has = slices.DeleteFunc(l.has, func(other string) bool { return other == certificate })
 }
 
-// isTarget says whether a load balancer in front sends to a port of this one.
+// isTarget reports whether a load balancer in front sends to a port of this one.
 func (s *listenerSteps) isTarget(port int32) bool {
 	return s.seen.Front != nil && slices.ContainsFunc(s.seen.Front.TargetGroups, func(g stack.TargetGroup) bool {
 		return s.balancer != nil && g.Target.ID == s.balancer.ARN && g.TargetPort == port && !s.deleted[g.ARN]

@@ -89,7 +89,7 @@ func (s loadBalancerSteps) protect(now *stack.Protection, set func(why string, c
 	}
 }
 
-// differs says whether something is wanted that is not seen, or not known.
+// differs reports whether something is wanted that is not seen, or not known.
 func differs[T comparable](wanted, seen *T) bool {
 	return wanted != nil && (seen == nil || *seen != *wanted)
 }

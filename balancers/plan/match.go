@@ -70,7 +70,7 @@ func (m *matcher) freeName(wanted *stack.TargetGroup) string {
 // spareEndings are characters that names may end with.
 const spareEndings = "0123456789abcdef"
 
-// fits says whether a target group that is seen is the wanted one, or can only be replaced.
+// fits reports whether a target group that is seen is the wanted one, or can only be replaced.
 func (m *matcher) fits(seen, wanted *stack.TargetGroup) bool {
 	return seen.Part == wanted.Part && seen.TargetType == wanted.TargetType && seen.Protocol == wanted.Protocol &&
 		seen.ProtocolVersion == wanted.ProtocolVersion && seen.ControlPort == wanted.ControlPort &&
@@ -97,7 +97,7 @@ func (m *matcher) predecessor(g *targetGroup, serves func(arn string) bool) *sta
 	return found
 }
 
-// hasTargets says whether a binding registers the targets of a target group, or a load balancer is its target.
+// hasTargets reports whether a binding registers the targets of a target group, or a load balancer is its target.
 func (m *matcher) hasTargets(group *stack.TargetGroup) bool {
 	bound := func(b stack.Binding) bool { return b.Group.ID == group.ARN }
 	return group.Target.ID != "" || slices.ContainsFunc(m.seen.Bindings, bound)

@@ -112,8 +112,8 @@ func (t interim) newServices(action stack.Action) []string {
 	return list
 }
 
-// isAwaited says whether a pass that ended midway has begun to wait for the health of a target group: a route has it with weight 0 that is
-// to send to it, and sends to others than what serves in its place elsewhere. That may be as new if all that send to it are to go on.
+// isAwaited reports whether a pass that ended midway has begun to wait for the health of a target group: a route has it with weight 0 that
+// is to send to it, and sends to others than what serves in its place elsewhere. That may be as new if all that send to it are to go on.
 func (m *matcher) isAwaited(g *targetGroup) bool {
 	awaited, goesOn := false, true
 	m.eachChange(func(now, final stack.Action) {
@@ -175,7 +175,7 @@ func (t interim) meanwhile(final, now stack.Action) stack.Action {
 	return now
 }
 
-// maySendOn says whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.
+// maySendOn reports whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.
 func (v *view) maySendOn(action stack.Action) bool {
 	sent := false
 	for _, w := range action.Forward.Groups {
@@ -188,7 +188,7 @@ func (v *view) maySendOn(action stack.Action) bool {
 	return sent
 }
 
-// isOfMember says whether a target group is one of a member's that has not left.
+// isOfMember reports whether a target group is one of a member's that has not left.
 func (v *view) isOfMember(group *stack.TargetGroup) bool {
 	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return strings.HasPrefix(group.Part, m.Name+"-") })
 }
@@ -209,7 +209,7 @@ func (l *listener) answering(at int, conditions []stack.Condition) stack.Action 
 	return l.seen.Default
 }
 
-// isBegunLate says whether the rule of a place was late when an earlier pass created it.
+// isBegunLate reports whether the rule of a place was late when an earlier pass created it.
 func (t interim) isBegunLate(p *place) bool {
 	return p.seen != nil && p.seen.Priority >= firstLate && t.groups.last(p.final.Action) != nil
 }
@@ -233,7 +233,8 @@ func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	return list
 }
 
-// takesFrom says whether a rule stands before that of a place, forwards requests for which that holds, and is to stand behind it, or to go.
+// takesFrom reports whether a rule stands before that of a place, forwards requests for which that holds, and is to stand behind it or
+// to go.
 func (t interim) takesFrom(l *listener, at int, rule *stack.Rule) bool {
 	p, mustGo := l.places[at], rule.Action.Auth != nil && l.becomes("HTTP")
 	if rule.Action.Forward == nil || mustGo || stack.Apart(rule.Conditions, p.final.Conditions) || taken(l.places[:at], rule) {
@@ -242,7 +243,7 @@ func (t interim) takesFrom(l *listener, at int, rule *stack.Rule) bool {
 	return (p.seen == nil || rule.Priority < p.seen.Priority) && (taken(l.places, rule) || t.isOwn(l, rule, p.final.Owner))
 }
 
-// isOwn says whether a rule that is to go, and those before it that hold for some of its requests, are a member's own: what another one
+// isOwn reports whether a rule that is to go, and those before it that hold for some of its requests, are a member's own: what another one
 // wants no more goes at once.
 func (t interim) isOwn(l *listener, rule *stack.Rule, member string) bool {
 	for _, other := range l.surplus {
@@ -256,13 +257,13 @@ func (t interim) isOwn(l *listener, rule *stack.Rule, member string) bool {
 	return true
 }
 
-// isOf says whether an action forwards to target groups of one member alone.
+// isOf reports whether an action forwards to target groups of one member alone.
 func (v *view) isOf(action stack.Action, member string) bool {
 	isOther := func(w stack.Weighted) bool { return !strings.HasPrefix(v.seenRef(w.Group).Part, member+"-") }
 	return action.Forward != nil && !slices.ContainsFunc(action.Forward.Groups, isOther)
 }
 
-// leavesOpen says whether a rule that asks who its requests are from is not among those that serve until a late one does, which asks for
+// leavesOpen reports whether a rule that asks who its requests are from is not among those that serve until a late one does, which asks for
 // the same requests: others could answer them meanwhile without asking.
 func (l *listener) leavesOpen(late int, serving []*stack.Rule) bool {
 	p := l.places[late]
@@ -273,8 +274,8 @@ func (l *listener) leavesOpen(late int, serving []*stack.Rule) bool {
 	})
 }
 
-// isLost says whether a place behind a late one, which sends to new target groups of these Services, would take requests from a rule that
-// are to get the same answer at any time, or none from a Service without asking who they are from.
+// isLost reports whether a place behind a late one, which sends to new target groups of these Services, would take requests from a rule
+// that are to get the same answer at any time, or none from a Service without asking who they are from.
 func (t interim) isLost(l *listener, at int, rule *stack.Rule, services []string) bool {
 	late := l.places[at].final
 	isGuarded := rule.Action.Auth != nil && late.Action.Auth != nil

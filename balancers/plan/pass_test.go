@@ -208,7 +208,7 @@ func (p passes) mayGrant() {
 	}
 }
 
-// holds says whether a wait does, as the applier asks.
+// holds reports whether a wait does, as the applier asks.
 func (p passes) holds(wait *steps.Wait) bool {
 	switch none := (stack.Ref{}); {
 	case wait == nil || wait.Active != none:
@@ -232,7 +232,7 @@ func (p passes) holds(wait *steps.Wait) bool {
 	return p.healthy[id] || !p.healthy[instead]
 }
 
-// misses says whether a value refers to a part that is not made.
+// misses reports whether a value refers to a part that is not made.
 func (p passes) misses(value any) bool {
 	var missing func(v reflect.Value) bool
 	missing = func(v reflect.Value) bool {

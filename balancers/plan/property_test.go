@@ -308,15 +308,15 @@ func (w *world) lets(open map[int32]bool) error {
 	return nil
 }
 
-// stays says whether each member stays.
+// stays reports whether each member stays.
 func stays(from, to genStack) bool {
 	return !slices.ContainsFunc(from.Members, func(m genMember) bool {
 		return !slices.ContainsFunc(to.Members, func(other genMember) bool { return other.Name == m.Name })
 	})
 }
 
-// sharesService says whether a Service that is new has two target groups. The one that is healthy first may serve for the other, which is
-// not found out.
+// sharesService reports whether a Service that is new has two target groups. The one that is healthy first may serve for the other, which
+// is not found out.
 func sharesService(wanted, seen stack.Stack) bool {
 	n := map[string]int{}
 	for _, b := range wanted.Bindings {

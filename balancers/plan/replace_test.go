@@ -90,7 +90,7 @@ func TestWhatALoadBalancerNeedsThatStaysIsNotTakenAway(t *testing.T) {
 	}
 }
 
-// hasAllOf says whether the load balancers have all target groups, and these their bindings, that they had before.
+// hasAllOf reports whether the load balancers have all target groups, and these their bindings, that they had before.
 func (w *world) hasAllOf(before *world) error {
 	for _, g := range before.TargetGroups {
 		if w.group(g.ARN) == nil {

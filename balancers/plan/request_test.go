@@ -91,15 +91,15 @@ func (w *world) passed(end *world, before, after map[request]string) []request {
 	return list
 }
 
-// isServed says whether a Service answers.
+// isServed reports whether a Service answers.
 func isServed(answer string) bool { return served.MatchString(answer) }
 
 var served = regexp.MustCompile(`^(auth \w+: )?s\d(, s\d)*$`)
 
-// isGuarded says whether only those get the answer who may pass.
+// isGuarded reports whether only those get the answer who may pass.
 func isGuarded(answer string) bool { return strings.HasPrefix(answer, "auth ") }
 
-// letsIn says whether one of the load balancer's security groups lets clients in. One that is given does.
+// letsIn reports whether one of the load balancer's security groups lets clients in. One that is given does.
 func (w *world) letsIn(b *stack.LoadBalancer, port int32) bool {
 	return slices.ContainsFunc(b.SecurityGroups, func(ref stack.Ref) bool {
 		return ref.ID == "sg-given" || slices.ContainsFunc(w.SecurityGroups, func(g stack.SecurityGroup) bool {

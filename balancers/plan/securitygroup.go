@@ -62,7 +62,7 @@ func (s securityGroupSteps) revokeSurplus(group *stack.SecurityGroup) {
 // mostInbound is AWS's default quota: how many inbound rules a security group has of IPv4, and as many of IPv6.
 const mostInbound = 60
 
-// isFull says whether a security group with the rules that it has takes what is wanted only once the others have gone.
+// isFull reports whether a security group with the rules that it has takes what is wanted only once the others have gone.
 func isFull(wanted, has []stack.Inbound) bool {
 	all := slices.Concat(has, without(wanted, has))
 	for _, ipv6 := range []bool{false, true} {

@@ -53,7 +53,7 @@ func (s *routes) change(r *route, to stack.Rule, wait *steps.Wait) {
 	s.plan = append(s.plan, step)
 }
 
-// names says whether a route names a target group.
+// names reports whether a route names a target group.
 func (s *routes) names(group stack.Ref) bool {
 	return slices.ContainsFunc(s.list, func(r *route) bool { return actions.Names(r.now.Action, group) })
 }
@@ -113,7 +113,7 @@ func (s *routes) takeOver(g *targetGroup) {
 	}
 }
 
-// isToBeSent says whether a route does not send to a target group yet as another has to wait, too.
+// isToBeSent reports whether a route does not send to a target group yet as another has to wait, too.
 func (s *routes) isToBeSent(g *targetGroup) bool {
 	return slices.ContainsFunc(s.list, func(r *route) bool {
 		return actions.SendsTo(r.final.Action, g.ref()) && !actions.SendsTo(r.now.Action, g.ref())

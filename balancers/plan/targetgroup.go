@@ -89,7 +89,7 @@ func (t targetGroups) resolved(action stack.Action) stack.Action {
 	return action
 }
 
-// areFresh says whether an action sends to a target group to which nothing was sent.
+// areFresh reports whether an action sends to a target group to which nothing was sent.
 func (t targetGroups) areFresh(action stack.Action) bool {
 	return slices.ContainsFunc(t, func(g *targetGroup) bool { return g.fresh && actions.SendsTo(action, g.ref()) })
 }
@@ -193,7 +193,7 @@ func (s targetGroupSteps) create(g *targetGroup) {
 	}
 }
 
-// register has the load balancer behind be the target of a group.
+// register makes the load balancer behind the target of a group.
 func (s targetGroupSteps) register(g *targetGroup) {
 	if s.behind != (stack.Ref{}) && (g.seen == nil || !s.hasTarget(g.seen, &g.wanted)) {
 		s.do("the load balancer is not its target", steps.RegisterLoadBalancer{

@@ -62,10 +62,10 @@ func (v *view) chooseLoadBalancer() {
 	v.old = slices.DeleteFunc(slices.Clone(v.seen.LoadBalancers), func(b stack.LoadBalancer) bool { return v.isStaying(b.ARN) })
 }
 
-// isStaying says whether a load balancer is the one that stays.
+// isStaying reports whether a load balancer is the one that stays.
 func (v *view) isStaying(arn string) bool { return v.balancer != nil && arn == v.balancer.ARN }
 
-// isActive says whether the load balancer that stays takes all changes.
+// isActive reports whether the load balancer that stays takes all changes.
 func (v *view) isActive() bool { return v.balancer != nil && v.balancer.Active }
 
 // to is the load balancer that stays or is created.
@@ -78,7 +78,7 @@ func (v *view) to() stack.Ref {
 
 func balancerRef(b *stack.LoadBalancer) stack.Ref { return stack.Ref{ID: b.ARN, Part: b.Part()} }
 
-// isServing says whether the load balancer that stays sends requests to a target group.
+// isServing reports whether the load balancer that stays sends requests to a target group.
 func (v *view) isServing(arn string) bool {
 	return v.balancer != nil && actions.AnySendsTo(v.balancer, stack.Ref{ID: arn})
 }
@@ -91,7 +91,7 @@ func (v *view) seenRef(ref stack.Ref) stack.Ref {
 	return ref
 }
 
-// isElsewhere says whether one of the other load balancers does.
+// isElsewhere reports whether one of the other load balancers does.
 func (v *view) isElsewhere(arn string) bool {
 	return slices.ContainsFunc(v.old, func(b stack.LoadBalancer) bool { return actions.AnySendsTo(&b, stack.Ref{ID: arn}) })
 }
@@ -104,7 +104,7 @@ func (v *view) mostGroups() int {
 	return v.options.FrontTargets / stack.FrontWeight(v.balancer.Attributes)
 }
 
-// hasTarget says whether the load balancer behind is the target of a group.
+// hasTarget reports whether the load balancer behind is the target of a group.
 func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
 	return seen.Target.ID != "" && seen.Target.ID == v.behind.ID && seen.TargetPort == wanted.TargetPort
 }

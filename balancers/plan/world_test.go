@@ -184,7 +184,7 @@ func (w *world) opened() map[int32]bool {
 	return open
 }
 
-// leads says whether a target group has a load balancer as its target that listens there.
+// leads reports whether a target group has a load balancer as its target that listens there.
 func (w *world) leads(g *stack.TargetGroup) bool {
 	if g == nil || g.Target.ID == "" {
 		return false
@@ -193,7 +193,7 @@ func (w *world) leads(g *stack.TargetGroup) bool {
 	return b != nil && slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return l.Port == g.TargetPort })
 }
 
-// isTarget says whether a load balancer is the target of one, at the port or at any if it is 0.
+// isTarget reports whether a load balancer is the target of one, at the port or at any if it is 0.
 func (w *world) isTarget(arn string, port int32) bool {
 	return slices.ContainsFunc(w.TargetGroups, func(g stack.TargetGroup) bool { return g.Target.ID == arn && (port == 0 || g.TargetPort == port) })
 }

@@ -110,7 +110,7 @@ func isEmpty(document []byte) bool {
 	return yaml.Unmarshal(document, &content) == nil && content == nil
 }
 
-// settle has the object be as it is when it has been applied in place of the other, nil for none.
+// settle makes the object what it is once it has been applied in place of the other, nil for none.
 func settle(object, there client.Object) {
 	object.SetResourceVersion("")
 	if there == nil {

@@ -207,7 +207,7 @@ func (s *Snapshot) withoutAWS(ctx context.Context, class string) error {
 	return nil
 }
 
-// unselect has params be for all namespaces when their labels may not be read.
+// unselect makes params apply to all namespaces when their labels may not be read.
 func (s *Snapshot) unselect(ctx context.Context, params *ingressapi.IngressClassParams) error {
 	if params.Spec.NamespaceSelector == nil {
 		return nil

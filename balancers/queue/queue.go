@@ -29,7 +29,7 @@ func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], ten
 // Add is AddWithOpts with the usual priority, without delay.
 func (q *Queue) Add(request reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, request) }
 
-// AddWithOpts has passes begin. The usual priority is 0; a negative one is that of what was there when the process began, and comes last.
+// AddWithOpts requests passes. The usual priority is 0; a negative one is that of what was there when the process began, and comes last.
 // What is rate limited begins after the limiter's pause alone.
 func (q *Queue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Request) {
 	for _, request := range requests {

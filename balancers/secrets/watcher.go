@@ -40,7 +40,7 @@ type watched struct {
 	groups   map[membership.Group]bool
 }
 
-// Start has changed be called with each group that needs a Secret that has changed, come or gone, until the context ends.
+// Start calls changed with each group that needs a Secret that has changed, come or gone, until the context ends.
 func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,13 +16,13 @@ func Covers(wide, narrow []Condition) bool {
 	})
 }
 
-// equals says whether both hold of the same requests, as far as the same values in the same order tell.
+// equals reports whether both hold of the same requests, as far as the same values in the same order tell.
 func (c Condition) equals(d Condition) bool {
 	return c.Field == d.Field && strings.EqualFold(c.Header, d.Header) && slices.Equal(c.Values, d.Values) &&
 		slices.Equal(c.Regex, d.Regex) && slices.Equal(c.Query, d.Query)
 }
 
-// implies says whether w holds whenever n does, as far as can be told.
+// implies reports whether w holds whenever n does, as far as can be told.
 func implies(n, w Condition) bool {
 	if n.equals(w) {
 		return true
@@ -53,7 +53,7 @@ func areApart(x, y Condition) bool {
 	})
 }
 
-// isPattern says whether the condition's values are patterns of a host or a path.
+// isPattern reports whether the condition's values are patterns of a host or a path.
 func isPattern(c Condition) bool {
 	return len(c.Values) > 0 && len(c.Regex) == 0 && (c.Field == "host-header" || c.Field == "path-pattern")
 }
@@ -68,7 +68,7 @@ func folded(c Condition, pattern string) string {
 
 const wildcards = "*?"
 
-// fits says whether all that matches text, itself a pattern, matches pattern. It may be wrong for adjacent wildcards, and is false then.
+// fits reports whether all that matches text, itself a pattern, matches pattern. It may be wrong for adjacent wildcards, and is false then.
 func fits(pattern, text string) bool {
 	p, t, star, mark := 0, 0, -1, 0
 	for t < len(text) {
@@ -88,7 +88,7 @@ func fits(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// mayMeet says whether something may match both patterns. It compares what stands before the first and behind the last wildcard.
+// mayMeet reports whether something may match both patterns. It compares what stands before the first and behind the last wildcard.
 func mayMeet(a, b string) bool {
 	if !strings.ContainsAny(a, wildcards) {
 		return fits(b, a)

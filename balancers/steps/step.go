@@ -74,7 +74,7 @@ type (
 		Group      stack.Ref
 		Attributes map[string]string
 	}
-	// RegisterLoadBalancer has a load balancer be the target of a group of type alb, at the port of its listener.
+	// RegisterLoadBalancer makes a load balancer the target of a group of type alb, at the port of its listener.
 	RegisterLoadBalancer struct {
 		Group, Target, Listener stack.Ref
 		Port                    int32

@@ -86,7 +86,7 @@ func watchAdmission(ctx context.Context, t *testing.T, cut func()) {
 	}
 }
 
-// cutOff says whether a call failed because the test has cut its connection at that moment.
+// cutOff reports whether a call failed because the test has cut its connection at that moment.
 func cutOff(err error) bool {
 	for _, sign := range []string{"EOF", "connection reset", "broken pipe", "client connection lost", "use of closed network connection"} {
 		if strings.Contains(err.Error(), sign) {

@@ -155,7 +155,7 @@ func listedPermissions(t *testing.T) (out []permission) {
 	return sorted(out)
 }
 
-// allowed says whether the request was allowed by this permission. Server-side apply needs create, too, where there was
+// allowed reports whether the request was allowed by this permission. Server-side apply needs create, too, where there was
 // no object. The bed grants shared groups all ConfigMaps, and API servers name that role first.
 func (p permission) allowed(r cluster.Request) bool {
 	verb := r.Verb == p.Verb || p.Verb == "create" && r.Created

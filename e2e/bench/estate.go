@@ -191,7 +191,7 @@ func (e *estate) leadsTo(action routing.Action) string {
 	return tags[resourceTag]
 }
 
-// isRight says whether host and paths of an Ingress lead to its Services, at the load balancer.
+// isRight reports whether host and paths of an Ingress lead to its Services, at the load balancer.
 func isRight(ingress *networkingv1.Ingress, balancer string, routes map[string]string) bool {
 	for _, rule := range ingress.Spec.Rules {
 		for _, path := range rule.HTTP.Paths {

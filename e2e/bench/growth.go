@@ -21,7 +21,7 @@ const (
 	caughtUpTimeout = time.Minute
 )
 
-// withoutProbe has a pod be ready when it runs.
+// withoutProbe makes a pod ready when it runs.
 func withoutProbe(template *corev1.PodTemplateSpec) { template.Spec.Containers[0].ReadinessProbe = nil }
 
 // grow deploys all pods at once, then restarts targetgate. When not all pods become Ready, there are figures all the same.

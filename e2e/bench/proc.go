@@ -134,7 +134,7 @@ func childCalled(name string) (int, error) {
 	return 0, fmt.Errorf("finding process %s: it does not run", name)
 }
 
-// isChild says whether a /proc/<pid>/stat is that of a child of ours. A process may end at any time.
+// isChild reports whether a /proc/<pid>/stat is that of a child of ours. A process may end at any time.
 func isChild(path string) bool {
 	stat, err := os.ReadFile(path)
 	if err != nil {

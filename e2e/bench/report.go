@@ -29,7 +29,7 @@ type environment struct {
 	Cores int `json:"cores"`
 	// Go is the version that targetgate was built with.
 	Go string `json:"go"`
-	// Commit is what targetgate calls itself: make has it be the commit, with -dirty when there was more.
+	// Commit is what targetgate calls itself: make sets the commit, with -dirty when there was more.
 	Commit string `json:"commit"`
 }
 

@@ -104,7 +104,7 @@ func (r *roster) count(version string) headcount {
 	return c
 }
 
-// complete says whether that many pods of the version are Ready and there are no others.
+// complete reports whether that many pods of the version are Ready and there are no others.
 func (c headcount) complete(pods int) bool { return c == headcount{Ready: pods} }
 
 func (c headcount) String() string {

@@ -70,7 +70,7 @@ type lane struct {
 	ip  string
 }
 
-// has says whether the pod came to the moment.
+// has reports whether the pod came to the moment.
 func (l lane) has(m moment) bool {
 	_, ok := l.At[m]
 	return ok

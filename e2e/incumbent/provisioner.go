@@ -23,7 +23,7 @@ const (
 	waitAtMost = time.Minute
 )
 
-// Provision has the binding be as the template, which is of the Ingress controller's own making: spec, labels and annotations, but for
+// Provision makes the binding as the template, which is of the Ingress controller's own making: spec, labels and annotations, but for
 // the checkpoint's. It creates without waiting; after a patch it waits until the generation was observed. Wrote says that there was
 // something to do.
 func (i *Incumbent) Provision(ctx context.Context, template *v1beta1.TargetGroupBinding) (wrote bool, _ error) {

@@ -145,7 +145,7 @@ func (c *container) wait(unscaled time.Duration) {
 	}
 }
 
-// again says whether a container that ended with this code is to start again.
+// again reports whether a container that ended with this code is to start again.
 func (c *container) again(code int) bool {
 	if c.isHalted() {
 		return false

@@ -107,7 +107,7 @@ func (p *pod) noteEnd(s corev1.PodStatus) {
 	p.over = p.over || isEnd(s)
 }
 
-// hasEnded says whether it has ended for good, whatever the API server has been told.
+// hasEnded reports whether it has ended for good, whatever the API server has been told.
 func (p *pod) hasEnded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

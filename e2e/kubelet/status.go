@@ -92,7 +92,7 @@ func phase(p *corev1.Pod, f facts) corev1.PodPhase {
 	}
 }
 
-// tally says whether some container runs (or waits to run again), and whether some container ended badly.
+// tally reports whether some container runs (or waits to run again), and whether some container ended badly.
 func tally(containers []corev1.ContainerStatus) (running, failed bool) {
 	for _, c := range containers {
 		ended := c.State.Terminated

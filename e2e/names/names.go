@@ -29,7 +29,7 @@ func New(resolve func(host string, port int) (string, error)) *Names {
 	return &Names{resolve: resolve, aliases: map[string]string{}}
 }
 
-// Alias has a host be an alias of a DNS name, or of another alias, in place of what it was; with "" it is none any more. A host may begin
+// Alias makes a host an alias of a DNS name, or of another alias, in place of what it was; with "" it is none any more. A host may begin
 // with *. for all names one label below.
 func (n *Names) Alias(host, dnsName string) {
 	n.mu.Lock()

@@ -29,7 +29,7 @@ func BarePod(namespace string, labels map[string]string) *corev1.Pod {
 	}
 }
 
-// AskWebhook has the API server ask for an opinion on a binding of a group that does not exist. Any other error than the
+// AskWebhook makes the API server ask for an opinion on a binding of a group that does not exist. Any other error than the
 // refusal is that of the call.
 func (bed *Bed) AskWebhook(ctx context.Context) error {
 	err := bed.Client.Create(ctx, &v1beta1.TargetGroupBinding{

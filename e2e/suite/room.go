@@ -33,7 +33,7 @@ func awaitRoom() error {
 	return nil
 }
 
-// hasRoom says whether a thread that wants to run does so for half of the time or more. It is true where nothing tells.
+// hasRoom reports whether a thread that wants to run does so for half of the time or more. It is true where nothing tells.
 func hasRoom() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -21,7 +21,7 @@ func VersionOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// GatesOpen says whether the pod has gates and all are True.
+// GatesOpen reports whether the pod has gates and all are True.
 func GatesOpen(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.ReadinessGates {
 		if !readiness.IsOpen(pod, gate.ConditionType) {
@@ -31,8 +31,8 @@ func GatesOpen(pod *corev1.Pod) bool {
 	return len(pod.Spec.ReadinessGates) > 0
 }
 
-// ContainersReady says whether all containers of the pod are ready.
+// ContainersReady reports whether all containers of the pod are ready.
 func ContainersReady(pod *corev1.Pod) bool { return readiness.IsOpen(pod, corev1.ContainersReady) }
 
-// IsReady says whether the pod is Ready.
+// IsReady reports whether the pod is Ready.
 func IsReady(pod *corev1.Pod) bool { return readiness.IsOpen(pod, corev1.PodReady) }

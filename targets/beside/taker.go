@@ -59,8 +59,8 @@ type Taker struct {
 // callPause is the pause before the next check of a call or write of ours that is under way.
 const callPause = 500 * time.Millisecond
 
-// StandAside does what is due before a binding is ours, while the incumbent works on it all the same, and when it is to be ours no
-// longer. Done is false when the pass may go on: always, where nobody else works on bindings.
+// StandAside takes the binding, gives it back, or waits while the incumbent works on it. When done, the pass ends. Where nobody else works
+// on bindings it is never done.
 func (t *Taker) StandAside(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (_ ctrl.Result, done bool, _ error) {

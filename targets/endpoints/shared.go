@@ -30,7 +30,7 @@ const (
 	maxSharedKey = 1 << 10
 )
 
-// sharing has equal values be one. It is safe for concurrent use. The zero value is empty.
+// sharing keeps one copy of equal values. It is safe for concurrent use. The zero value is empty.
 type sharing[T any] struct {
 	mu    sync.Mutex
 	known map[string]T

@@ -24,8 +24,8 @@ type question struct {
 
 func (q question) isAsked() bool { return q.deleted || q.leaves }
 
-// answer is what a guard is to be told that has asked the question for so long, has been told what said says, and whose node is still in
-// the target group of the binding left, or may be; left is empty when it is in none. The zero Health is that there is nothing to tell.
+// answer is what to tell a guard that has asked q for that long. Left is the binding whose target group may still have its node, empty for
+// none; said is what the guard was told last. The zero Health: nothing to tell.
 func answer(q question, asked time.Duration, left string, said readiness.Health) readiness.Health {
 	switch {
 	case q.leaves && left != "":

@@ -64,7 +64,7 @@ const (
 	driftMissing = "missing"
 )
 
-// unreadyKept counts how often rule 6 kept targets that would have gone otherwise.
+// unreadyKept counts how often unready targets stayed because too few others were healthy.
 var unreadyKept = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "targetgate_unready_pods_kept_total",
 	Help: "Times that unready pods of a binding stayed registered because too few others were healthy.",

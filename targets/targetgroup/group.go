@@ -21,7 +21,7 @@ type Group struct {
 	arn string
 
 	mu       sync.Mutex // guards what is below
-	retired  bool       // the target group is another binding's: nothing more is sent
+	retired  bool       // nothing more is sent, for good
 	seen     seen
 	health   health
 	settings settings

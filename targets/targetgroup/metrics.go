@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// These measure rule 5: that no pod stops serving while its load balancer may still send to it.
+// These measure whether pods are deregistered in time: while their load balancer may still send to them, they serve.
 var (
 	deregisteredSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "targetgate_pod_deregistered_seconds",

@@ -49,7 +49,7 @@ func (f *fixture) livePaths(t *testing.T) (out []string) {
 	return out
 }
 
-// answered says whether the path is.
+// answered reports whether the path is.
 func (f *fixture) answered(path string) bool {
 	got := ""
 	guard := f.paths.guard(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { got = req.URL.Path }), f.clock.Now)

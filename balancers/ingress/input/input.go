@@ -30,7 +30,7 @@ type Input struct {
 	// Seen is the group's stack in AWS. Where members disagree, and where one is held, its values stay.
 	Seen    stack.Stack
 	Options Options
-	// Rediscover has subnets be looked for in zones that the load balancer is not in.
+	// Rediscover looks for subnets in zones that the load balancer is not in.
 	Rediscover bool
 
 	Alone bool // AWS was not asked, and Services may be missing: what is named counts as there
@@ -118,10 +118,10 @@ type Options struct {
 	BackendSecurityGroups bool
 	BackendSecurityGroup  string
 	ManageBackendRules    bool
-	// UnrestrictedRules has rules from load balancers to targets be for all ports.
+	// UnrestrictedRules opens all ports from load balancers to targets.
 	UnrestrictedRules bool
 
-	// TolerateMissingService and TolerateMissingAction have requests be answered by 503 when a Service or an actions annotation is missing.
+	// TolerateMissingService and TolerateMissingAction answer requests with 503 when a Service or an actions annotation is missing.
 	TolerateMissingService, TolerateMissingAction bool
 	// AllowedCAs are the certificate authorities whose certificates are discovered; empty for all.
 	AllowedCAs []string

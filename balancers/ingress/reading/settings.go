@@ -87,7 +87,7 @@ func attributes(list []v1beta1.Attribute) map[string]string {
 	return values
 }
 
-// readSSLRedirect has a port of params that cannot be read switch the redirect off, as the incumbent does.
+// readSSLRedirect switches the redirect off if the port of params cannot be read, as the incumbent does.
 func (r settingsReader) readSSLRedirect() {
 	if err := r.wrongRedirect(); err != nil {
 		r.warnOf(r.paramsFault(redirectField, r.params.SSLRedirectPort, err.Error()+"; nothing is redirected"))

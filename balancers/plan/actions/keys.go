@@ -23,10 +23,10 @@ func ID(group stack.Ref) string {
 	return "part " + group.Part
 }
 
-// Same says whether AWS does the same by two actions.
+// Same reports whether AWS does the same by two actions.
 func Same(a, b stack.Action) bool { return Key(a, ID) == Key(b, ID) }
 
-// SameRule says whether AWS does the same by two rules.
+// SameRule reports whether AWS does the same by two rules.
 func SameRule(a, b stack.Rule) bool { return RuleKey(a, ID) == RuleKey(b, ID) }
 
 // RuleKey is equal for two rules when AWS does the same by both. It is the incumbent's comparison, so that adopting its rules changes

@@ -12,13 +12,13 @@ import (
 // Most is how many target groups an action may name.
 const Most = 5
 
-// Names says whether an action names a target group, with whatever weight.
+// Names reports whether an action names a target group, with whatever weight.
 func Names(action stack.Action, group stack.Ref) bool {
 	same := func(w stack.Weighted) bool { return ID(w.Group) == ID(group) }
 	return action.Forward != nil && slices.ContainsFunc(action.Forward.Groups, same)
 }
 
-// SendsTo says whether an action sends requests to a target group: it has a weight, or is the only one.
+// SendsTo reports whether an action sends requests to a target group: it has a weight, or is the only one.
 func SendsTo(action stack.Action, group stack.Ref) bool {
 	if action.Forward == nil {
 		return false
@@ -29,7 +29,7 @@ func SendsTo(action stack.Action, group stack.Ref) bool {
 	return slices.ContainsFunc(action.Forward.Groups, sends)
 }
 
-// AnySendsTo says whether any rule or default action of a load balancer sends requests to a target group.
+// AnySendsTo reports whether any rule or default action of a load balancer sends requests to a target group.
 func AnySendsTo(balancer *stack.LoadBalancer, group stack.Ref) bool {
 	return slices.ContainsFunc(balancer.Listeners, func(l stack.Listener) bool {
 		return SendsTo(l.Default, group) || slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return SendsTo(r.Action, group) })

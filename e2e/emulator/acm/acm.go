@@ -181,7 +181,7 @@ func (a *ACM) Certificate(arn string) (Certificate, error) {
 	return Certificate{}, notFound(arn)
 }
 
-// Issued says whether there is a certificate that listeners can have.
+// Issued reports whether there is a certificate that listeners can have.
 func (a *ACM) Issued(arn string) bool {
 	c, err := a.Certificate(arn)
 	return err == nil && c.Status == Issued

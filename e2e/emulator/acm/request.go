@@ -134,7 +134,7 @@ func (c Certificate) Record(domain string) (Record, bool) {
 	return Record{"_" + token[:32] + "." + base + ".", "_" + token[32:] + ".acm-validations.aws."}, true
 }
 
-// Validate has a certificate be issued after a while: its records were found. It does nothing for one that is not pending.
+// Validate issues a certificate after a while: its records were found. It does nothing for one that is not pending.
 func (a *ACM) Validate(arn string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

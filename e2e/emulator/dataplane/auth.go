@@ -13,7 +13,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// mayPass says whether a request is answered by what comes after a login. If not, it is answered. Nobody is ever logged in at Cognito.
+// mayPass reports whether a request is answered by what comes after a login. If not, it is answered. Nobody is ever logged in at Cognito.
 func (d *door) mayPass(a *answer, r *http.Request, auth *routing.Auth) bool {
 	switch {
 	case auth == nil:

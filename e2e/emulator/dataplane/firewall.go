@@ -15,7 +15,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 )
 
-// admits says whether security groups let the load balancer connect. One rule with a group of the load balancer is enough. Rules
+// admits reports whether security groups let the load balancer connect. One rule with a group of the load balancer is enough. Rules
 // with address ranges must hold the addresses of all its nodes, since there is no telling here which of them connects.
 func admits(in state.Inbound, protocol string, port int) bool {
 	if !in.Enforced {
@@ -33,12 +33,12 @@ func admits(in state.Inbound, protocol string, port int) bool {
 	return len(in.Addresses) > 0 && !slices.ContainsFunc(in.Addresses, outside)
 }
 
-// covers says whether a rule is about a protocol and port.
+// covers reports whether a rule is about a protocol and port.
 func covers(r ec2.Rule, protocol string, port int) bool {
 	return r.Protocol == "-1" || r.Protocol == protocol && r.From <= port && port <= r.To
 }
 
-// admitted says whether a group's load balancer may connect to a target's port.
+// admitted reports whether a group's load balancer may connect to a target's port.
 func (p *Plane) admitted(to route, port int) bool {
 	in := p.machine.Inbound(to.group, to.target)
 	if to.client != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/routing"
 )
 
-// hasToken says whether a request has the JSON Web Token that is wanted.
+// hasToken reports whether a request has the JSON Web Token that is wanted.
 func (p *Plane) hasToken(r *http.Request, wanted *routing.JWTAuth) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	parts := strings.Split(token, ".")

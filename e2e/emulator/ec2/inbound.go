@@ -38,7 +38,7 @@ func (n *Network) spelledOut(r Rule) []Rule {
 	return rules
 }
 
-// Admits says whether security groups let a client in at a TCP port, now and without any lag.
+// Admits reports whether security groups let a client in at a TCP port, now and without any lag.
 func (n *Network) Admits(groups []string, port int, client netip.Addr) bool {
 	n.enter()
 	defer n.leave()
@@ -48,7 +48,7 @@ func (n *Network) Admits(groups []string, port int, client netip.Addr) bool {
 	})
 }
 
-// from says whether an address is one of a source.
+// from reports whether an address is one of a source.
 func (n *Network) from(s Source, addr netip.Addr) bool {
 	if s.Group == "" {
 		return s.CIDR.Contains(addr)
@@ -79,7 +79,7 @@ func (n *Network) find(wanted func(Interface) bool) (Interface, bool) {
 	return all[at], true
 }
 
-// has says whether an address is the interface's own or in a prefix of it.
+// has reports whether an address is the interface's own or in a prefix of it.
 func (i Interface) has(addr netip.Addr) bool {
 	return slices.Contains(i.Addresses, addr) || slices.ContainsFunc(i.Prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

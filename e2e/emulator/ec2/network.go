@@ -83,7 +83,7 @@ func (n *Network) newID(prefix string) string { return prefix + "0" + n.region.I
 
 var idForm = regexp.MustCompile(`^(i|eni|sg|pl|subnet)-([0-9a-f]{8}|[0-9a-f]{17})$`)
 
-// WellFormed says whether an id is one of a kind, such as sg-.
+// WellFormed reports whether an id is one of a kind, such as sg-.
 func WellFormed(prefix, id string) bool {
 	return len(id) > len(prefix) && id[:len(prefix)] == prefix && idForm.MatchString(id)
 }

@@ -90,7 +90,7 @@ func (n *Network) DeleteSecurityGroup(id string) error {
 	return nil
 }
 
-// named says whether anything depends on a security group.
+// named reports whether anything depends on a security group.
 func (n *Network) named(id string, now time.Time) bool {
 	if u := n.uses[id]; u.balancers > 0 || now.Before(u.until) {
 		return true

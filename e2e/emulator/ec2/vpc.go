@@ -36,7 +36,7 @@ type Subnet struct {
 	Outpost string
 }
 
-// HasIPv6 says whether it has an IPv6 range.
+// HasIPv6 reports whether it has an IPv6 range.
 func (s Subnet) HasIPv6() bool { return s.CIDR6.IsValid() || s.CIDR.Addr().Is6() }
 
 // DefaultVPCID names the VPC of DefaultVPC.

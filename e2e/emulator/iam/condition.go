@@ -62,7 +62,7 @@ func canonicalKey(key string) string {
 // forAll begins operators that hold when each of a key's values fits, also of none. A call has at most one here.
 const forAll = "ForAllValues:"
 
-// holds says whether a condition holds for a call. Without the key, only Null and forAll may hold.
+// holds reports whether a condition holds for a call. Without the key, only Null and forAll may hold.
 func (c condition) holds(context map[string]string) bool {
 	value, there := context[c.key]
 	switch c.operator {

@@ -45,7 +45,7 @@ func Evaluate(policies []Policy, call Call) (d Decision) {
 	return d
 }
 
-// matches says whether a statement is about the call, and by which of its actions.
+// matches reports whether a statement is about the call, and by which of its actions.
 func (s statement) matches(call Call, context map[string]string) (action string, ok bool) {
 	fits := func(text string) func(pattern) bool {
 		return func(p pattern) bool { return p.re.MatchString(text) }

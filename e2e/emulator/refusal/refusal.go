@@ -51,7 +51,7 @@ func Within(name string, value, least, most int) error {
 	return nil
 }
 
-// Is says whether err is a refusal with the given code.
+// Is reports whether err is a refusal with the given code.
 func Is(err error, code string) bool {
 	var refusal *Error
 	return errors.As(err, &refusal) && refusal.Code == code

@@ -19,7 +19,7 @@ type Request struct {
 	Source            netip.Addr
 }
 
-// Holds says whether a condition holds of a request: one of its values fits.
+// Holds reports whether a condition holds of a request: one of its values fits.
 func (c Condition) Holds(r Request) bool {
 	switch c.Field {
 	case HostHeader:
@@ -39,7 +39,7 @@ func (c Condition) Holds(r Request) bool {
 	})
 }
 
-// fits says whether a text fits one of the patterns or regular expressions; fold has the patterns' case not matter.
+// fits reports whether a text fits one of the patterns or regular expressions; fold has the patterns' case not matter.
 func (c Condition) fits(text string, fold bool) bool {
 	return slices.ContainsFunc(c.Values, func(pattern string) bool { return likeFold(pattern, text, fold) }) ||
 		slices.ContainsFunc(c.Regex, func(pattern string) bool {
@@ -57,7 +57,7 @@ func (c Condition) holdsHeader(r Request) bool {
 	return false
 }
 
-// in says whether a query has the parameter. It is compared as it was sent, without regard to case.
+// in reports whether a query has the parameter. It is compared as it was sent, without regard to case.
 func (p Parameter) in(query string) bool {
 	for pair := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(pair, "=")

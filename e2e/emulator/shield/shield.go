@@ -42,7 +42,7 @@ func (s *Shield) Subscribe(account string, active bool) {
 	s.subscribed[s.region.Account(account)] = active
 }
 
-// Subscribed says whether an account ("" is the default one) has subscribed to Shield Advanced.
+// Subscribed reports whether an account ("" is the default one) has subscribed to Shield Advanced.
 func (s *Shield) Subscribed(account string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,7 @@ func (m *Machine) validateAllocations(account, own string, s BalancerSpec) error
 	return nil
 }
 
-// allocated says whether another load balancer than own has an Elastic IP address, or had it until a while ago.
+// allocated reports whether another load balancer than own has an Elastic IP address, or had it until a while ago.
 func (m *Machine) allocated(id, own string) bool {
 	if m.lingering[id] > 0 {
 		return true

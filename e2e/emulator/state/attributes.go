@@ -172,7 +172,7 @@ func checkTogether(all map[string]string) error {
 	return nil
 }
 
-// zonal says whether an ALB's node sends to targets of its own zone alone.
+// zonal reports whether an ALB's node sends to targets of its own zone alone.
 func (g *group) zonal() bool { return !g.network() && g.attributes[attrCrossZone] == "false" }
 
 func (g *group) secondsAttribute(key string) time.Duration {

@@ -69,7 +69,7 @@ type balancer struct {
 	phase   time.Time
 }
 
-// enabled says whether targets of a zone are used.
+// enabled reports whether targets of a zone are used.
 func (b *balancer) enabled(zone string) bool {
 	return zone == "" || zone == "all" || slices.ContainsFunc(b.Zones, func(s ec2.Subnet) bool { return s.Zone == zone })
 }

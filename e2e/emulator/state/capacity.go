@@ -90,7 +90,7 @@ func (m *Machine) ReserveCapacity(arn string, units int) (Reservation, error) {
 	return m.reservation(b, now), nil
 }
 
-// lessens says whether a request counts as a decrease. To give all back does not.
+// lessens reports whether a request counts as a decrease. To give all back does not.
 func (r Reservation) lessens(units int) bool { return 0 < units && units < r.Units }
 
 func (m *Machine) validateCapacity(b *balancer, present Reservation, units int) error {

@@ -82,7 +82,7 @@ type GroupFilter struct {
 	LoadBalancer string
 }
 
-// network says whether the group belongs to Network Load Balancers.
+// network reports whether the group belongs to Network Load Balancers.
 func (g *group) network() bool {
 	return g.TargetType != TypeLambda && !g.application()
 }

@@ -117,7 +117,7 @@ func parseMatcher(matcher string) ([][2]int, error) {
 	return ranges, nil
 }
 
-// matches says whether a code is in the matcher, which is valid.
+// matches reports whether a code is in the matcher, which is valid.
 func matches(matcher string, code int) bool {
 	ranges, err := parseMatcher(matcher)
 	if err != nil {

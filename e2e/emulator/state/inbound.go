@@ -89,7 +89,7 @@ func (m *Machine) nodeAddresses(vpc string, zones []ec2.Subnet) []netip.Addr {
 	return addresses
 }
 
-// Admits says whether the security groups of a listener's load balancer let a client in, now and without any lag. All clients are let
+// Admits reports whether the security groups of a listener's load balancer let a client in, now and without any lag. All clients are let
 // in where there are none, or where the load balancer was not made by an API call.
 func (m *Machine) Admits(listenerARN string, client netip.Addr) bool {
 	m.enter()

@@ -24,7 +24,7 @@ type ListenerRule struct {
 	Transforms []routing.Transform
 }
 
-// IsDefault says whether it is what a listener does when no other rule matches.
+// IsDefault reports whether it is what a listener does when no other rule matches.
 func (r ListenerRule) IsDefault() bool { return r.Priority == 0 }
 
 // lastPriority is the highest number that a rule may have.

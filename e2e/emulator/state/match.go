@@ -9,7 +9,7 @@ import (
 	"github.com/targetgate/targetgate/e2e/emulator/routing"
 )
 
-// matches says whether all conditions of a rule hold; a default rule has none.
+// matches reports whether all conditions of a rule hold; a default rule has none.
 func (r ListenerRule) matches(q routing.Request) bool {
 	return !slices.ContainsFunc(r.Conditions, func(c routing.Condition) bool { return !c.Holds(q) })
 }

@@ -147,7 +147,7 @@ func (m *Machine) resolveIP(g *group, t Target) (Target, error) {
 	return t, m.outside(g, t)
 }
 
-// allowed says whether an address that is in no subnet of the VPC may be a target.
+// allowed reports whether an address that is in no subnet of the VPC may be a target.
 func allowed(addr netip.Addr) bool {
 	for _, r := range targetRanges {
 		if r.Contains(addr) {

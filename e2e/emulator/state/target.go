@@ -69,7 +69,7 @@ func (g *group) registered() []*target {
 	return found
 }
 
-// checked says whether the verdicts of health checks are what is shown of the target.
+// checked reports whether the verdicts of health checks are what is shown of the target.
 func (t *target) checked() bool {
 	return !t.draining() && t.view != unseen && t.health != windingDown && t.health != unchecked
 }

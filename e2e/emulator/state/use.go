@@ -144,7 +144,7 @@ func (m *Machine) release(b *balancer, now time.Time) {
 	free(now)
 }
 
-// Uses says whether a listener or one of its rules sends to a group, or did until the next batch.
+// Uses reports whether a listener or one of its rules sends to a group, or did until the next batch.
 func (m *Machine) Uses(listenerARN, groupARN string) bool {
 	m.enter()
 	defer m.leave()

@@ -33,7 +33,7 @@ func (b *bucket) take(l Limit, now time.Time) bool {
 	return true
 }
 
-// admit says whether a call of an account may go on.
+// admit reports whether a call of an account may go on.
 func (t *throttle) admit(account string, q *call.Request, now time.Time) bool {
 	if q.Service.Bucket == nil {
 		return true

@@ -207,7 +207,7 @@ func describeTargetGroups(q *call.Request) (any, error) {
 	return answer, nil
 }
 
-// ambiguous says whether a filter asks in more than one way.
+// ambiguous reports whether a filter asks in more than one way.
 func ambiguous(f state.GroupFilter) bool {
 	ways := 0
 	for _, used := range []bool{len(f.ARNs) > 0, len(f.Names) > 0, f.LoadBalancer != ""} {
