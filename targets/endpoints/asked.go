@@ -22,7 +22,7 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 	if len(bindings) == 0 || len(targets) == 0 {
 		return nil, nil
 	}
-	r = r.ForPass()
+	pass := r.ForPass()
 	nodes, err := r.nodesByID(ctx, bindings[0])
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 			continue
 		}
 		for _, target := range targets {
-			pods, err := r.asksForPods(ctx, service, port, target)
+			pods, err := pass.asksForPods(ctx, service, port, target)
 			if err != nil {
 				return nil, err
 			}
@@ -49,12 +49,12 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 }
 
 // asksForPods reports whether a pod at the target is asked for that does not leave, by itself or with its node.
-func (r *Resolver) asksForPods(ctx context.Context, service *corev1.Service, port corev1.ServicePort, target elbv2.Target) (bool, error) {
-	for _, pod := range r.PodByAddress.At(service.Namespace, target.ID) {
-		if IsTerminating(pod) || !r.asksForPod(service, port, pod, target.Port) {
+func (p *Pass) asksForPods(ctx context.Context, service *corev1.Service, port corev1.ServicePort, target elbv2.Target) (bool, error) {
+	for _, pod := range p.PodByAddress.At(service.Namespace, target.ID) {
+		if IsTerminating(pod) || !p.asksForPod(service, port, pod, target.Port) {
 			continue
 		}
-		node, err := r.nodeOf(ctx, pod)
+		node, err := p.nodeOf(ctx, pod)
 		if err != nil {
 			return false, err
 		}

@@ -23,15 +23,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // resolveNodes finds the nodes of a binding of type instance. Which of them has pods of the Service is not looked at:
 // with externalTrafficPolicy Local the load balancer's health checks find that out, node by node.
-func (r *Resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGroupBinding, port corev1.ServicePort,
-	group Group, res *Resolution,
-) error {
-	selector, err := r.Selectors.Of(binding)
+func (r resolving) resolveNodes(ctx context.Context, port corev1.ServicePort) error {
+	selector, err := r.Selectors.Of(r.binding)
 	if err != nil {
 		return fmt.Errorf("reading spec.nodeSelector: %w", err)
 	}
@@ -39,21 +36,21 @@ func (r *Resolver) resolveNodes(ctx context.Context, binding *v1beta1.TargetGrou
 	if err := r.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
-	alive := addNodes(list.Items, selector, port, res)
+	alive := r.addNodes(list.Items, selector, port)
 	held := map[string]bool{} // their nodes may not be selected
-	for target := range group.Targets() {
+	for target := range r.group.Targets() {
 		if s, lives := alive[target.ID]; lives && (s == Unselected || s == Terminating) {
 			held[target.ID] = true
 		}
 	}
-	r.Holders.Hold(client.ObjectKeyFromObject(binding), held)
-	addOldPorts(alive, group, res)
+	r.Holders.Hold(client.ObjectKeyFromObject(r.binding), held)
+	r.addOldPorts(alive)
 	return nil
 }
 
 // addNodes adds the nodes that can be targets, and returns where each of them belongs, by instance ID. An instance that came back under
 // another name has two Nodes for a while, as it lives: the one counts that is in better order.
-func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.ServicePort, res *Resolution) map[string]State {
+func (r resolving) addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.ServicePort) map[string]State {
 	alive := map[string]State{}
 	for i := range nodes {
 		node := &nodes[i]
@@ -65,15 +62,15 @@ func addNodes(nodes []corev1.Node, selector labels.Selector, port corev1.Service
 		ep.State, ep.lastResort = nodeStanding(node, selector)
 		ep.NodeLeaves = IsLeaving(node) && !isLeftOut(node, selector)
 		if !ok {
-			res.noteOdd(node, ep.State)
+			r.res.noteOdd(node, ep.State)
 			continue
 		}
 		if other, twice := alive[id]; twice && (other < ep.State || other == ep.State && !ep.lastResort) {
 			continue
 		}
 		alive[id] = ep.State
-		if res.Missing == "" {
-			res.Endpoints[ep.Target] = ep
+		if r.res.Missing == "" {
+			r.res.Endpoints[ep.Target] = ep
 		}
 	}
 	return alive
@@ -88,16 +85,16 @@ func (r *Resolution) noteOdd(node *corev1.Node, s State) {
 }
 
 // addOldPorts adds the targets of living nodes at ports that are no longer wanted.
-func addOldPorts(alive map[string]State, group Group, res *Resolution) {
-	for target := range group.Targets() {
+func (r resolving) addOldPorts(alive map[string]State) {
+	for target := range r.group.Targets() {
 		s, lives := alive[target.ID]
-		if _, listed := res.Endpoints[target]; listed || !lives {
+		if _, listed := r.res.Endpoints[target]; listed || !lives {
 			continue
 		}
 		if s != Terminating {
 			s = Unselected
 		}
-		res.Endpoints[target] = Endpoint{Target: target, UID: types.UID(target.ID), State: s}
+		r.res.Endpoints[target] = Endpoint{Target: target, UID: types.UID(target.ID), State: s}
 	}
 }
 
@@ -175,32 +172,32 @@ func (n nodeFacts) endsPods() bool { return n.shutsDown || n.spot }
 func (n nodeFacts) down() bool { return n.deleted || n.ready == corev1.ConditionFalse }
 
 // nodeOf is what is known of the pod's node. A pod without a node, and a node that we may not read, say nothing against the pod.
-func (r *Resolver) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, error) {
+func (p *Pass) nodeOf(ctx context.Context, pod *corev1.Pod) (nodeFacts, error) {
 	name := pod.Spec.NodeName
 	if name == "" {
 		return nodeFacts{ready: corev1.ConditionTrue}, nil
 	}
-	if known, ok := r.nodes[name]; ok {
+	if known, ok := p.nodes[name]; ok {
 		return known, nil
 	}
-	r.node = corev1.Node{} // one for all: a node is a kilobyte, and passes are many
-	err := r.reader.Get(ctx, client.ObjectKey{Name: name}, &r.node, client.UnsafeDisableDeepCopy)
+	p.node = corev1.Node{} // one for all: a node is a kilobyte, and passes are many
+	err := p.reader.Get(ctx, client.ObjectKey{Name: name}, &p.node, client.UnsafeDisableDeepCopy)
 	var found nodeFacts
 	switch {
 	case err == nil:
 		found = nodeFacts{
-			ready: NodeReadiness(&r.node), zone: r.node.Labels[corev1.LabelTopologyZone],
-			sleepless: isSleepless(r.node.Status.NodeInfo.KubeletVersion),
-			leaves:    IsLeaving(&r.node), shutsDown: ShutsDown(&r.node), spot: hasSpotNotice(&r.node), endsAt: r.SpotNotices.endsAt(name),
+			ready: NodeReadiness(&p.node), zone: p.node.Labels[corev1.LabelTopologyZone],
+			sleepless: isSleepless(p.node.Status.NodeInfo.KubeletVersion),
+			leaves:    IsLeaving(&p.node), shutsDown: ShutsDown(&p.node), spot: hasSpotNotice(&p.node), endsAt: p.SpotNotices.endsAt(name),
 		}
 	case apierrors.IsNotFound(err):
-		found = nodeFacts{missing: true, deleted: r.DeletedNodes.has(name)}
+		found = nodeFacts{missing: true, deleted: p.DeletedNodes.has(name)}
 	case apierrors.IsForbidden(err):
 		found = nodeFacts{ready: corev1.ConditionTrue}
 	default:
 		return nodeFacts{}, fmt.Errorf("getting Node %s: %w", name, err)
 	}
-	r.nodes[name] = found
+	p.nodes[name] = found
 	return found, nil
 }
 

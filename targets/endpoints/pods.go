@@ -13,21 +13,18 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // resolvePods finds the pods behind the Service port, and those behind registered targets that no slice lists.
-func (r *Resolver) resolvePods(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
-	port corev1.ServicePort, group Group, res *Resolution,
-) error {
-	if res.Missing == "" {
-		if err := (sliceReader{r, binding, group, res}).read(ctx, port.Name); err != nil {
+func (r resolving) resolvePods(ctx context.Context, port corev1.ServicePort) error {
+	if r.res.Missing == "" {
+		if err := r.fromSlices(ctx, port.Name); err != nil {
 			return err
 		}
 	}
-	res.tellSkipped()
-	r.addDraining(binding, service, group, res)
-	return r.fromAddresses(ctx, binding, service, group, res)
+	r.res.tellSkipped()
+	r.addDraining()
+	return r.fromAddresses(ctx)
 }
 
 // judge says where a pod that a slice lists belongs. The pod's own words count before the slice's, which come later; the slice's
@@ -91,25 +88,23 @@ func (ep Endpoint) ReadySince() time.Time {
 }
 
 // fromAddresses adds the pods whose addresses are in the group although no slice lists them.
-func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGroupBinding, service *corev1.Service,
-	group Group, res *Resolution,
-) error {
+func (r resolving) fromAddresses(ctx context.Context) error {
 	listed := map[string]bool{}
-	for target := range res.Endpoints {
+	for target := range r.res.Endpoints {
 		listed[target.ID] = true
 	}
 	unlisted, ids := map[elbv2.Target]bool{}, map[string]bool{}
-	for target := range group.Targets() {
-		if _, ok := res.Endpoints[target]; !ok && !group.Draining(target) {
+	for target := range r.group.Targets() {
+		if _, ok := r.res.Endpoints[target]; !ok && !r.group.Draining(target) {
 			unlisted[target], ids[target.ID] = true, true
 		}
 	}
-	r.Holders.Hold(client.ObjectKeyFromObject(binding), ids)
+	r.Holders.Hold(client.ObjectKeyFromObject(r.binding), ids)
 	for target := range unlisted {
-		pod := r.PodAt(binding.Namespace, target.ID, service, group.Owner(target))
+		pod := r.podAt(target)
 		if pod == nil {
-			if _, skipped := res.skipped[target]; skipped {
-				res.Endpoints[target] = Endpoint{Target: target} // a slice still lists it: it is not ours to take out
+			if _, skipped := r.res.skipped[target]; skipped {
+				r.res.Endpoints[target] = Endpoint{Target: target} // a slice still lists it: it is not ours to take out
 			}
 			continue
 		}
@@ -117,23 +112,28 @@ func (r *Resolver) fromAddresses(ctx context.Context, binding *v1beta1.TargetGro
 		if err != nil {
 			return err
 		}
-		found := newEndpoint(target, pod, node, readiness.GateFor(binding.Name))
-		found.judgeUnlisted(node, res.Missing == "" && Selects(service, pod) && !listed[target.ID])
-		res.Endpoints[target] = found
+		found := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
+		found.judgeUnlisted(node, r.res.Missing == "" && Selects(r.res.Service, pod) && !listed[target.ID])
+		r.res.Endpoints[target] = found
 	}
 	return nil
 }
 
 // addDraining adds the pods that no slice lists, while their targets drain.
-func (r *Resolver) addDraining(binding *v1beta1.TargetGroupBinding, service *corev1.Service, group Group, res *Resolution) {
-	for target := range group.Targets() {
-		if _, isListed := res.Endpoints[target]; isListed || !group.Draining(target) {
+func (r resolving) addDraining() {
+	for target := range r.group.Targets() {
+		if _, isListed := r.res.Endpoints[target]; isListed || !r.group.Draining(target) {
 			continue
 		}
-		if pod := r.PodAt(binding.Namespace, target.ID, service, group.Owner(target)); pod != nil {
-			res.Draining[target] = pod
+		if pod := r.podAt(target); pod != nil {
+			r.res.Draining[target] = pod
 		}
 	}
+}
+
+// podAt is the pod at the address of a target in the group.
+func (r resolving) podAt(target elbv2.Target) *corev1.Pod {
+	return r.PodAt(r.binding.Namespace, target.ID, r.res.Service, r.group.Owner(target))
 }
 
 // judgeUnlisted says where a pod belongs whose target no slice lists. One that the Service still selects has slipped out of the

@@ -112,10 +112,6 @@ type Resolver struct {
 	SpotNotices  *SpotNotices
 	Holders      *Holders
 	Selectors    *Selectors
-
-	// What one pass has read of nodes: each reading of a cache is a copy.
-	nodes map[string]nodeFacts // by name
-	node  corev1.Node          // what the last one was read into
 }
 
 // NewResolver returns one that reads pods and EndpointSlices from the cache, and the rest with reader.
@@ -127,12 +123,16 @@ func NewResolver(reader client.Reader, cache *Cache, lastResort bool) *Resolver 
 	}
 }
 
-// ForPass is the resolver of one pass.
-func (r *Resolver) ForPass() *Resolver {
-	return &Resolver{
-		Cache: r.Cache, reader: r.reader, lastResort: r.lastResort, DeletedNodes: r.DeletedNodes, SpotNotices: r.SpotNotices, Holders: r.Holders,
-		Selectors: r.Selectors, nodes: map[string]nodeFacts{},
-	}
+// Pass is a Resolver that remembers what it has read of nodes, as each reading of a cache is a copy. Not safe for concurrent use.
+type Pass struct {
+	*Resolver
+	nodes map[string]nodeFacts // by name
+	node  corev1.Node          // what the last one was read into
+}
+
+// ForPass begins a pass.
+func (r *Resolver) ForPass() *Pass {
+	return &Pass{Resolver: r, nodes: map[string]nodeFacts{}}
 }
 
 // Group is what is known of a binding's target group.
@@ -147,28 +147,36 @@ type Group interface {
 	Owner(elbv2.Target) types.UID
 }
 
+// resolving fills in the resolution of one binding.
+type resolving struct {
+	*Pass
+	binding *v1beta1.TargetGroupBinding
+	group   Group
+	res     *Resolution
+}
+
 // Resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
 // are none of them.
-func (r *Resolver) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, group Group) (Resolution, error) {
+func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding, group Group) (Resolution, error) {
 	res := Resolution{
 		Endpoints: make(map[elbv2.Target]Endpoint, group.Len()), // about as many as there will be
 		Draining:  map[elbv2.Target]*corev1.Pod{},
 		Odd:       map[string]string{},
 		skipped:   map[elbv2.Target]string{},
 	}
-	service, err := ServiceOf(ctx, r.reader, binding)
-	if err != nil {
+	var err error
+	if res.Service, err = ServiceOf(ctx, p.reader, binding); err != nil {
 		return res, err
 	}
-	res.Service = service
 	var port corev1.ServicePort
-	port, res.Missing = servicePort(service, binding)
+	port, res.Missing = servicePort(res.Service, binding)
+	r := resolving{p, binding, group, &res}
 	if binding.Spec.IsIP() {
-		err = r.resolvePods(ctx, binding, service, port, group, &res)
+		err = r.resolvePods(ctx, port)
 	} else {
-		err = r.resolveNodes(ctx, binding, port, group, &res)
+		err = r.resolveNodes(ctx, port)
 	}
-	if r.lastResort {
+	if p.lastResort {
 		res.fallBack()
 	}
 	return res, err

@@ -19,32 +19,25 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// sliceReader finds the endpoints in the EndpointSlices of a binding's Service.
-type sliceReader struct {
-	*Resolver
-	binding *v1beta1.TargetGroupBinding
-	group   Group
-	res     *Resolution
-}
-
 // MaxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
 // such a Service have one port; one that a user writes may have thousands, for each of its thousand endpoints.
 const MaxUnnamedPorts = 10
 
-func (c sliceReader) read(ctx context.Context, portName string) error {
-	for _, slice := range c.SliceByService.At(c.binding.Namespace, c.binding.Spec.ServiceRef.Name) {
-		if slice.AddressType != addressType(c.binding) {
+// fromSlices finds the endpoints in the EndpointSlices of the binding's Service.
+func (r resolving) fromSlices(ctx context.Context, portName string) error {
+	for _, slice := range r.SliceByService.At(r.binding.Namespace, r.binding.Spec.ServiceRef.Name) {
+		if slice.AddressType != addressType(r.binding) {
 			continue
 		}
 		ports := slicePorts(slice, portName)
 		if len(ports) > MaxUnnamedPorts {
-			c.res.Odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
+			r.res.Odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
 				"without a name", slice.Name, len(ports), MaxUnnamedPorts)
 			ports = ports[:MaxUnnamedPorts]
 		}
 		for _, port := range ports {
 			for i := range slice.Endpoints {
-				if err := c.add(ctx, &slice.Endpoints[i], port); err != nil {
+				if err := r.add(ctx, &slice.Endpoints[i], port); err != nil {
 					return err
 				}
 			}
@@ -72,40 +65,40 @@ func slicePorts(slice *discoveryv1.EndpointSlice, name string) []int32 {
 }
 
 // add takes one endpoint of a slice. While a pod moves between two slices it is listed in both.
-func (c sliceReader) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32) error {
+func (r resolving) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32) error {
 	if ep.TargetRef == nil || ep.TargetRef.Kind != "Pod" || len(ep.Addresses) == 0 {
 		return nil
 	}
 	target, ref := elbv2.NewTarget(ep.Addresses[0], port), ep.TargetRef
-	if ref.Namespace != "" && ref.Namespace != c.binding.Namespace {
-		c.skip(target, fmt.Sprintf("pod %s/%s is in another namespace than the TargetGroupBinding", ref.Namespace, ref.Name))
+	if ref.Namespace != "" && ref.Namespace != r.binding.Namespace {
+		r.skip(target, fmt.Sprintf("pod %s/%s is in another namespace than the TargetGroupBinding", ref.Namespace, ref.Name))
 		return nil
 	}
-	pod := c.PodByName.First(c.binding.Namespace, ref.Name)
+	pod := r.PodByName.First(r.binding.Namespace, ref.Name)
 	if !agrees(pod, ref) {
-		c.place(c.unseen(target, pod, ref))
+		r.place(r.unseen(target, pod, ref))
 		return nil
 	}
 	if !hasAddress(pod, ep.Addresses[0]) {
-		c.skip(target, c.strange(pod))
+		r.skip(target, r.strange(pod))
 		return nil
 	}
-	node, err := c.nodeOf(ctx, pod)
+	node, err := r.nodeOf(ctx, pod)
 	if err != nil {
 		return err
 	}
-	found := newEndpoint(target, pod, node, readiness.GateFor(c.binding.Name))
+	found := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
 	found.Zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
 	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
-	c.place(found)
+	r.place(found)
 	return nil
 }
 
 // unseen is an endpoint whose pod the cache does not show as the slice refers to it; the pass looks again when the caches agree. A pod
 // that the target was registered for was in the cache, and is gone: it was deleted without a grace period, or the watch had a gap.
-func (c sliceReader) unseen(target elbv2.Target, pod *corev1.Pod, ref *corev1.ObjectReference) Endpoint {
+func (r resolving) unseen(target elbv2.Target, pod *corev1.Pod, ref *corev1.ObjectReference) Endpoint {
 	found := Endpoint{Target: target, UID: ref.UID}
-	if (pod == nil || pod.UID != ref.UID) && ref.UID != "" && c.group.Owner(target) == ref.UID {
+	if (pod == nil || pod.UID != ref.UID) && ref.UID != "" && r.group.Owner(target) == ref.UID {
 		found.State = Terminating
 	}
 	return found
@@ -125,15 +118,15 @@ func hasAddress(pod *corev1.Pod, address string) bool {
 
 // strange is what users are told of a slice that lists the pod at an address that is not its own. That is nothing where the
 // Service selects the pod: a pod that was started again gets another address, and its slice follows.
-func (c sliceReader) strange(pod *corev1.Pod) string {
-	if Selects(c.res.Service, pod) {
+func (r resolving) strange(pod *corev1.Pod) string {
+	if Selects(r.res.Service, pod) {
 		return ""
 	}
 	return fmt.Sprintf("the address is none of those of pod %s", pod.Name)
 }
 
 // skip leaves an endpoint out: whoever may write EndpointSlices could have the load balancer send to any address otherwise.
-func (c sliceReader) skip(target elbv2.Target, why string) { c.res.skipped[target] = why }
+func (r resolving) skip(target elbv2.Target, why string) { r.res.skipped[target] = why }
 
 // tellSkipped has users told of the endpoints that were skipped, all in one.
 func (r *Resolution) tellSkipped() {
@@ -160,28 +153,28 @@ const SkippedEndpoints = "endpoints"
 
 // place adds an endpoint. Of several at one address and port the one that stays counts: the pods of the others have ended and
 // lost the address, or the pod is listed twice. Pods in the host network may share both for long.
-func (c sliceReader) place(ep Endpoint) {
-	there, taken := c.res.Endpoints[ep.Target]
+func (r resolving) place(ep Endpoint) {
+	there, taken := r.res.Endpoints[ep.Target]
 	if !taken {
-		c.res.Endpoints[ep.Target] = ep
+		r.res.Endpoints[ep.Target] = ep
 		return
 	}
-	owner := c.group.Owner(ep.Target)
+	owner := r.group.Owner(ep.Target)
 	first, second := there, ep
-	if cmp.Or(cmp.Compare(c.rank(second, owner), c.rank(first, owner)), cmp.Compare(first.UID, second.UID)) > 0 {
+	if cmp.Or(cmp.Compare(r.rank(second, owner), r.rank(first, owner)), cmp.Compare(first.UID, second.UID)) > 0 {
 		first, second = second, first
 	}
 	ownerLives := there.BesideOwner || ep.BesideOwner || second.UID == owner && second.lives()
 	first.BesideOwner = ownerLives && first.UID != owner
 	first.Shared = there.Shared || ep.Shared || first.UID != second.UID && (second.State == Desired || second.lastResort)
-	c.res.Endpoints[ep.Target] = first
+	r.res.Endpoints[ep.Target] = first
 }
 
 // rank orders endpoints at one address and port, whatever the order of the slices. Of several that are wanted a pod at its gate
 // comes first, as it has to be registered for that to open, and then the pod for which the target is registered.
-func (c sliceReader) rank(ep Endpoint, owner types.UID) int {
+func (r resolving) rank(ep Endpoint, owner types.UID) int {
 	out := [...]int{Terminating: 0, NotReady: 2, Undetermined: 4, Desired: 6}[ep.State]
-	if ep.State == Desired && ep.AtGate(readiness.GateFor(c.binding.Name)) {
+	if ep.State == Desired && ep.AtGate(readiness.GateFor(r.binding.Name)) {
 		out += 2
 	}
 	if ep.UID == owner {

@@ -52,9 +52,9 @@ func TestPlaceDoesNotDependOnOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range [][]Endpoint{{tc.a, tc.b, tc.a}, {tc.b, tc.a, tc.b}} {
 				res := &Resolution{Endpoints: map[elbv2.Target]Endpoint{}}
-				reader := sliceReader{binding: newBinding(), group: ownedGroup("owner"), res: res}
+				r := resolving{binding: newBinding(), group: ownedGroup("owner"), res: res}
 				for _, ep := range order {
-					reader.place(ep)
+					r.place(ep)
 				}
 				if got := res.Endpoints[one]; got.UID != tc.want || got.BesideOwner != tc.beside {
 					t.Errorf("got %s, beside the owner %v; want %s, %v", got.UID, got.BesideOwner, tc.want, tc.beside)
@@ -80,10 +80,10 @@ func TestPlaceKnowsOfASecondPodThatIsOrMayBeWanted(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			res := &Resolution{Endpoints: map[elbv2.Target]Endpoint{}}
-			reader := sliceReader{binding: newBinding(), group: ownedGroup("owner"), res: res}
-			reader.place(Endpoint{Target: one, UID: "owner", State: NotReady, lastResort: true})
+			r := resolving{binding: newBinding(), group: ownedGroup("owner"), res: res}
+			r.place(Endpoint{Target: one, UID: "owner", State: NotReady, lastResort: true})
 			tc.second.Target = one
-			reader.place(tc.second)
+			r.place(tc.second)
 			if got := res.Endpoints[one].Shared; got != tc.want {
 				t.Errorf("shared: %t, want %t", got, tc.want)
 			}

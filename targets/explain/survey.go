@@ -99,7 +99,7 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 	for _, target := range inGroup {
 		group[target] = targetgroup.Target{Presence: targetgroup.Registered}
 	}
-	res, err := r.Resolve(ctx, binding, group)
+	res, err := r.ForPass().Resolve(ctx, binding, group)
 	if err != nil {
 		return Survey{}, err
 	}
@@ -127,7 +127,7 @@ func (s *Surveyor) resolver(ctx context.Context, namespace string) (*endpoints.R
 	if err != nil {
 		return nil, err
 	}
-	s.resolvers[namespace] = endpoints.NewResolver(s.reader, found, true).ForPass()
+	s.resolvers[namespace] = endpoints.NewResolver(s.reader, found, true)
 	return s.resolvers[namespace], nil
 }
 
