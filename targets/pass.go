@@ -13,7 +13,6 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
-	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/report"
@@ -71,7 +70,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 		next.in(r.statuses.Write(s.status, binding, status.Input{
 			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: s.claims.Failure(),
 			Missing: res.Missing, Plan: p, Policy: r.Policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
-			Unlisted: unlisted, Skipped: res.Odd[endpoints.SkippedEndpoints], Hold: hold, Rules: rules, Promptly: r.beside.IsPrompt(binding),
+			Unlisted: unlisted, Skipped: res.Skipped, Hold: hold, Rules: rules, Promptly: r.beside.IsPrompt(binding),
 		}))
 	}
 	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))

@@ -52,7 +52,7 @@ func TestResolve(t *testing.T) {
 		want    map[elbv2.Target]endpoints.State
 		missing string
 		unnamed bool   // the Service's port has no name
-		odd     string // what is wrong with the slices
+		skipped string // what users are told of the slices
 	}{
 		"not ready in the slice, containers ready": {
 			objects: []client.Object{plain, newSlice("web-1", plain)}, want: map[elbv2.Target]endpoints.State{one: endpoints.Desired},
@@ -123,18 +123,18 @@ func TestResolve(t *testing.T) {
 			unnamed: true, want: map[elbv2.Target]endpoints.State{one: endpoints.Desired, {ID: "10.0.0.1", Port: 9090}: endpoints.Desired},
 		},
 		"pod of another namespace": {
-			objects: []client.Object{plain, ofOthers}, odd: "10.0.0.1:8080 is not registered: pod other/web-0 is in another namespace",
+			objects: []client.Object{plain, ofOthers}, skipped: "10.0.0.1:8080 is not registered: pod other/web-0 is in another namespace",
 		},
 		"pod of another namespace, registered before": {
 			objects: []client.Object{ofOthers}, known: known, want: map[elbv2.Target]endpoints.State{one: endpoints.Undetermined},
-			odd: "10.0.0.1:8080 is not registered: pod other/web-0",
+			skipped: "10.0.0.1:8080 is not registered: pod other/web-0",
 		},
 		"address that is not the pod's": {
-			objects: []client.Object{stranger, elsewhere}, odd: "10.0.0.9:8080 is not registered: the address is none of those of pod web-0",
+			objects: []client.Object{stranger, elsewhere}, skipped: "10.0.0.9:8080 is not registered: the address is none of those of pod web-0",
 		},
 		"address that is not the pod's, registered before": {
 			objects: []client.Object{stranger, elsewhere}, known: targetgroup.Targets{nine: {Presence: targetgroup.Registered}},
-			want: map[elbv2.Target]endpoints.State{nine: endpoints.Undetermined}, odd: "10.0.0.9:8080 is not registered",
+			want: map[elbv2.Target]endpoints.State{nine: endpoints.Undetermined}, skipped: "10.0.0.9:8080 is not registered",
 		},
 		"address that was the pod's": {
 			objects: []client.Object{plain, elsewhere}, known: targetgroup.Targets{nine: {Presence: targetgroup.Registered}},
@@ -171,8 +171,8 @@ func TestResolve(t *testing.T) {
 				if tc.want == nil {
 					tc.want = map[elbv2.Target]endpoints.State{}
 				}
-				if odd := res.Odd[endpoints.SkippedEndpoints]; !strings.Contains(odd, tc.odd) || (odd == "") != (tc.odd == "") {
-					t.Errorf("told %q, want %q", odd, tc.odd)
+				if told := res.Skipped; !strings.Contains(told, tc.skipped) || (told == "") != (tc.skipped == "") {
+					t.Errorf("told %q, want %q", told, tc.skipped)
 				}
 				b.wantSameSurvey(binding, slices.Collect(maps.Keys(tc.known)), res)
 				if diff := cmp.Diff(tc.want, got); diff != "" || res.Missing != tc.missing {

@@ -22,7 +22,7 @@ func (r resolving) resolvePods(ctx context.Context, port corev1.ServicePort) err
 			return err
 		}
 	}
-	r.res.tellSkipped()
+	r.tellSkipped()
 	r.addDraining()
 	return r.fromAddresses(ctx)
 }
@@ -103,7 +103,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 	for target := range unlisted {
 		pod := r.podAt(target)
 		if pod == nil {
-			if _, skipped := r.res.skipped[target]; skipped {
+			if _, skipped := r.skipped[target]; skipped {
 				r.res.Endpoints[target] = Endpoint{Target: target} // a slice still lists it: it is not ours to take out
 			}
 			continue

@@ -96,10 +96,10 @@ type Resolution struct {
 	Draining map[elbv2.Target]*corev1.Pod
 	// Missing says what is not there, the Service or its port; empty when both are.
 	Missing string
-	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices. A healthy cluster has none.
+	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports, by name, and why. A healthy cluster has none.
 	Odd map[string]string
-	// skipped are endpoints in slices that are not made targets of, and why; empty when users need not be told.
-	skipped map[elbv2.Target]string
+	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
+	Skipped string
 }
 
 // Resolver reads the cluster: pods and slices from indexes, the rest from the caches.
@@ -153,6 +153,8 @@ type resolving struct {
 	binding *v1beta1.TargetGroupBinding
 	group   Group
 	res     *Resolution
+	// skipped are endpoints in slices that are not made targets of, and why; empty when users need not be told.
+	skipped map[elbv2.Target]string
 }
 
 // Resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
@@ -162,7 +164,6 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 		Endpoints: make(map[elbv2.Target]Endpoint, group.Len()), // about as many as there will be
 		Draining:  map[elbv2.Target]*corev1.Pod{},
 		Odd:       map[string]string{},
-		skipped:   map[elbv2.Target]string{},
 	}
 	var err error
 	if res.Service, err = ServiceOf(ctx, p.reader, binding); err != nil {
@@ -170,7 +171,7 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 	}
 	var port corev1.ServicePort
 	port, res.Missing = servicePort(res.Service, binding)
-	r := resolving{p, binding, group, &res}
+	r := resolving{p, binding, group, &res, map[elbv2.Target]string{}}
 	if binding.Spec.IsIP() {
 		err = r.resolvePods(ctx, port)
 	} else {

@@ -31,7 +31,7 @@ func (r resolving) fromSlices(ctx context.Context, portName string) error {
 		}
 		ports := slicePorts(slice, portName)
 		if len(ports) > MaxUnnamedPorts {
-			r.res.Odd["ports of "+slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
+			r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
 				"without a name", slice.Name, len(ports), MaxUnnamedPorts)
 			ports = ports[:MaxUnnamedPorts]
 		}
@@ -126,10 +126,10 @@ func (r resolving) strange(pod *corev1.Pod) string {
 }
 
 // skip leaves an endpoint out: whoever may write EndpointSlices could have the load balancer send to any address otherwise.
-func (r resolving) skip(target elbv2.Target, why string) { r.res.skipped[target] = why }
+func (r resolving) skip(target elbv2.Target, why string) { r.skipped[target] = why }
 
 // tellSkipped has users told of the endpoints that were skipped, all in one.
-func (r *Resolution) tellSkipped() {
+func (r resolving) tellSkipped() {
 	n, first := 0, ""
 	for target, why := range r.skipped {
 		if why == "" {
@@ -144,12 +144,9 @@ func (r *Resolution) tellSkipped() {
 		first += fmt.Sprintf(" (and %d more)", n-1)
 	}
 	if n > 0 {
-		r.Odd[SkippedEndpoints] = "EndpointSlices list what cannot be a target: " + first
+		r.res.Skipped = "EndpointSlices list what cannot be a target: " + first
 	}
 }
-
-// SkippedEndpoints is what the endpoints are called in resolution.odd that no target is made of.
-const SkippedEndpoints = "endpoints"
 
 // place adds an endpoint. Of several at one address and port the one that stays counts: the pods of the others have ended and
 // lost the address, or the pod is listed twice. Pods in the host network may share both for long.

@@ -120,8 +120,8 @@ func (s *bindingState) sliceLink() Link {
 	switch {
 	case s.survey.Missing != "":
 		return link("slice", Unknown, "there is nothing to look for without the Service's port")
-	case len(s.survey.Odd) > 0 && s.binding.Spec.IsIP():
-		return link("slice", Broken, "%s", strings.Join(slices.Sorted(maps.Values(s.survey.Odd)), "; "))
+	case s.sliceFaults() != "":
+		return link("slice", Broken, "%s", s.sliceFaults())
 	case len(s.survey.Endpoints) > 0:
 		return link("slice", OK, "%s", s.states())
 	case !s.binding.Spec.IsIP():
@@ -135,6 +135,18 @@ func (s *bindingState) sliceLink() Link {
 	default:
 		return s.unlisted(selected)
 	}
+}
+
+// sliceFaults is what is wrong with the EndpointSlices of a binding that registers pods, empty when nothing is.
+func (s *bindingState) sliceFaults() string {
+	if !s.binding.Spec.IsIP() {
+		return ""
+	}
+	faults := slices.Sorted(maps.Values(s.survey.Odd))
+	if s.survey.Skipped != "" {
+		faults = append(faults, s.survey.Skipped)
+	}
+	return strings.Join(faults, "; ")
 }
 
 // nodelessLink is that of a binding that registers nodes, and has none.

@@ -35,8 +35,10 @@ type Survey struct {
 	Missing string
 	// Endpoints are in the order of their targets.
 	Endpoints []endpoints.Endpoint
-	// Odd are nodes that cannot be targets, by name, and why, or what is wrong with EndpointSlices.
+	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports, by name, and why.
 	Odd map[string]string
+	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
+	Skipped string
 	// NodesUnread says that the nodes of a binding that registers nodes may not be read.
 	NodesUnread bool
 
@@ -110,7 +112,7 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 }
 
 func surveyOf(res endpoints.Resolution) Survey {
-	out := Survey{Service: res.Service, Missing: res.Missing, Odd: res.Odd}
+	out := Survey{Service: res.Service, Missing: res.Missing, Odd: res.Odd, Skipped: res.Skipped}
 	out.Endpoints = slices.Collect(maps.Values(res.Endpoints))
 	slices.SortFunc(out.Endpoints, func(a, b endpoints.Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Target.ID, b.Target.ID), cmp.Compare(a.Target.Port, b.Target.Port))

@@ -6,7 +6,7 @@
 //
 //	reporter.go  the Reporter, which records events, and counts what they tell; texts about lost and late targets, and pods with too
 //	             many gates
-//	notices.go   texts of other events: drift, odd nodes and strange addresses that a pass has found, what a deleted binding may leave in
+//	notices.go   texts of other events: drift, odd nodes and EndpointSlices that a pass has found, what a deleted binding may leave in
 //	             its group. What keeps a binding from working, such as BackendNotFound, is told in package status
 //	untold.go    when an event about lost or late targets is due
 //	metrics.go   counters of a binding's drift and of unready pods kept; how long passes take; who leads

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -34,9 +33,7 @@ func Notices(
 	if binding.Spec.IsIP() {
 		skipped = v1beta1.ReasonEndpointSkipped
 	}
-	// Of skipped endpoints the condition Degraded tells. Nodes may be hundreds: one event for all.
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(odd)), func(name string) bool { return name == endpoints.SkippedEndpoints })
-	if len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(odd)); len(names) > 0 { // may be hundreds: one event for all
 		why := odd[names[0]]
 		if others := len(names) - 1; others > 0 {
 			why += fmt.Sprintf("; the same goes for %d more", others)
