@@ -153,7 +153,7 @@ func TestFailedReadForgetsNoRuleThatStays(t *testing.T) {
 		time.Sleep(b.setting.DriftInterval * 11 / 10)
 		synctest.Wait()
 		b.manager.mu.Lock()
-		last := b.manager.states["sg-node"].last
+		last := b.manager.groups["sg-node"].last
 		b.manager.mu.Unlock()
 		if last.err == nil || len(last.unowned) != 1 {
 			b.Errorf("after a read that failed with %v, %v are known to stay, want one rule", last.err, last.unowned)

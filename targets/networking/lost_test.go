@@ -40,7 +40,7 @@ func (b *bed) readsIn(d time.Duration) int {
 func (b *bed) lost() (last int, ever bool) {
 	b.manager.mu.Lock()
 	defer b.manager.mu.Unlock()
-	group := b.manager.states["sg-node"]
+	group := b.manager.groups["sg-node"]
 	return len(group.last.lost), !group.last.lostAt.IsZero()
 }
 

@@ -78,9 +78,9 @@ const (
 // Manager makes the inbound rules that bindings ask for. Safe for concurrent use; only the leader starts one.
 type Manager struct {
 	Settings
-	locator  *members.Locator
-	bindings workqueue.TypedRateLimitingInterface[types.NamespacedName]
-	groups   workqueue.TypedRateLimitingInterface[string]
+	locator      *members.Locator
+	bindingQueue workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	groupQueue   workqueue.TypedRateLimitingInterface[string]
 
 	mu sync.Mutex
 	memory
@@ -88,11 +88,11 @@ type Manager struct {
 
 // memory is what is known of all bindings and security groups. Manager.mu guards it.
 type memory struct {
-	loaded bool   // the records were read
-	noLoad error  // why the records could not be read yet
-	seq    uint64 // counts changes of wishes
-	known  map[types.NamespacedName]*bindingState
-	states map[string]*groupState
+	loaded   bool   // the records were read
+	noLoad   error  // why the records could not be read yet
+	seq      uint64 // counts changes of wishes
+	bindings map[types.NamespacedName]*bindingState
+	groups   map[string]*groupState
 }
 
 // New returns a Manager that works from Start on.
@@ -104,30 +104,30 @@ func New(settings Settings) *Manager {
 		Settings: settings,
 		locator: members.NewLocator(
 			settings.EC2, settings.VPC, members.Choice{Cluster: settings.ClusterName, Tags: settings.ExtraTags}, settings.Clock),
-		bindings: workqueue.NewTypedRateLimitingQueueWithConfig(limit(),
+		bindingQueue: workqueue.NewTypedRateLimitingQueueWithConfig(limit(),
 			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: settings.Clock}),
-		groups: workqueue.NewTypedRateLimitingQueueWithConfig(
+		groupQueue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstPause, maxPause),
 			workqueue.TypedRateLimitingQueueConfig[string]{Clock: settings.Clock}),
-		memory: memory{known: map[types.NamespacedName]*bindingState{}, states: map[string]*groupState{}},
+		memory: memory{bindings: map[types.NamespacedName]*bindingState{}, groups: map[string]*groupState{}},
 	}
 }
 
 // Start reads the records, and works until ctx ends.
 func (m *Manager) Start(ctx context.Context) error {
-	defer m.bindings.ShutDown()
-	defer m.groups.ShutDown()
+	defer m.bindingQueue.ShutDown()
+	defer m.groupQueue.ShutDown()
 	if !m.load(ctx) {
 		return nil
 	}
 	var running sync.WaitGroup
 	for range workers {
-		running.Go(func() { work(ctx, m.bindings, m.resolve) })
-		running.Go(func() { work(ctx, m.groups, m.pass) })
+		running.Go(func() { work(ctx, m.bindingQueue, m.resolve) })
+		running.Go(func() { work(ctx, m.groupQueue, m.pass) })
 	}
 	<-ctx.Done()
-	m.bindings.ShutDown()
-	m.groups.ShutDown()
+	m.bindingQueue.ShutDown()
+	m.groupQueue.ShutDown()
 	running.Wait()
 	return nil
 }
@@ -157,7 +157,7 @@ func (m *Manager) tellNoLoad(err error) {
 	m.mu.Lock()
 	m.noLoad = err
 	var wake []types.NamespacedName
-	for key, binding := range m.known {
+	for key, binding := range m.bindings {
 		if m.changed(binding) {
 			wake = append(wake, key)
 		}
@@ -170,15 +170,15 @@ func (m *Manager) tellNoLoad(err error) {
 
 // take begins with the records. Bindings that are being deleted may have nothing to wait for.
 func (m *Manager) take(stored map[string]Stored) {
-	states := map[string]*groupState{}
-	for group, s := range stored {
-		states[group] = &groupState{Stored: s, flows: ruleset.FlowsOf(maps.Keys(s.Record))}
-		m.groups.Add(group)
+	groups := map[string]*groupState{}
+	for id, s := range stored {
+		groups[id] = &groupState{Stored: s, flows: ruleset.FlowsOf(maps.Keys(s.Record))}
+		m.groupQueue.Add(id)
 	}
 	m.mu.Lock()
-	m.loaded, m.noLoad, m.states = true, nil, states
+	m.loaded, m.noLoad, m.groups = true, nil, groups
 	var released []types.NamespacedName
-	for key, binding := range m.known {
+	for key, binding := range m.bindings {
 		if binding.released {
 			released = append(released, key)
 		}
@@ -227,7 +227,7 @@ func (m *Manager) Want(binding Binding) {
 	reach := ruleset.ReachOf(binding.Networking)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	state := m.known[binding.Key]
+	state := m.bindings[binding.Key]
 	if state != nil && state.want.UID == binding.UID && state.released {
 		return
 	}
@@ -236,19 +236,19 @@ func (m *Manager) Want(binding Binding) {
 			return
 		}
 		state = &bindingState{}
-		m.known[binding.Key] = state
+		m.bindings[binding.Key] = state
 	}
 	state.want, state.reach = &binding, reach
 	state.version++
 	state.resolved, state.released = false, false
-	m.bindings.Add(binding.Key)
+	m.bindingQueue.Add(binding.Key)
 }
 
 // wanted is what was last wanted of a binding, nil for nothing.
 func (m *Manager) wanted(key types.NamespacedName) *Binding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if state := m.known[key]; state != nil {
+	if state := m.bindings[key]; state != nil {
 		return state.want
 	}
 	return nil
@@ -258,21 +258,21 @@ func (m *Manager) wanted(key types.NamespacedName) *Binding {
 func (m *Manager) Forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	state := m.known[key]
+	state := m.bindings[key]
 	if state == nil {
 		return
 	}
-	delete(m.known, key)
+	delete(m.bindings, key)
 	m.seq++
 	m.wakeAbout(state, state.wishes)
-	m.bindings.Forget(key)
+	m.bindingQueue.Forget(key)
 }
 
 // State is what became of the binding's wishes: the zero State if there are none.
 func (m *Manager) State(key types.NamespacedName) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if state := m.known[key]; state != nil {
+	if state := m.bindings[key]; state != nil {
 		return m.stateOf(state)
 	}
 	return State{}

@@ -45,12 +45,12 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	state := m.states[id]
+	state := m.groups[id]
 	if state == nil {
 		return nil, ""
 	}
 	if len(state.Record) == 0 && state.Err == nil && state.passed && !m.isWished(id) {
-		delete(m.states, id)
+		delete(m.groups, id)
 		m.gauge()
 		return nil, ""
 	}
@@ -70,7 +70,7 @@ func (m *Manager) preparePass(id string) (p *groupPass, tenant string) {
 }
 
 func (m *memory) isWished(id string) bool {
-	for _, binding := range m.known {
+	for _, binding := range m.bindings {
 		if len(binding.wishes[id]) > 0 {
 			return true
 		}
@@ -121,7 +121,7 @@ func (m *Manager) wishesOf(id string, listed []Binding) (v view, unseen []Bindin
 	v = view{
 		wishes: map[types.NamespacedName]ruleset.Rules{}, unresolved: map[types.NamespacedName]ruleset.Reach{}, seq: m.seq,
 	}
-	for key, binding := range m.known {
+	for key, binding := range m.bindings {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
 		}
@@ -130,7 +130,7 @@ func (m *Manager) wishesOf(id string, listed []Binding) (v view, unseen []Bindin
 		}
 	}
 	for _, binding := range listed {
-		if known := m.known[binding.Key]; known == nil || known.want.UID != binding.UID && !known.released {
+		if known := m.bindings[binding.Key]; known == nil || known.want.UID != binding.UID && !known.released {
 			unseen = append(unseen, binding)
 		}
 	}
@@ -141,7 +141,7 @@ func (m *Manager) wishesOf(id string, listed []Binding) (v view, unseen []Bindin
 func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	flows := out.flows()
 	m.mu.Lock()
-	state := m.states[id]
+	state := m.groups[id]
 	if !out.decided {
 		out.kept, out.unowned = state.last.kept, state.last.unowned // the last that is known
 	}
@@ -149,7 +149,7 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	stuck := isNews(out.stuck, state.last.stuck)
 	state.Record, state.refusals, state.flows, state.last, state.passed = out.record, out.refusals, flows, out, true
 	var wake []types.NamespacedName
-	for key, binding := range m.known {
+	for key, binding := range m.bindings {
 		if (binding.released || len(binding.wishes[id]) > 0) && m.changed(binding) {
 			wake = append(wake, key)
 		}
@@ -197,17 +197,17 @@ func (m *Manager) dropGroup(ctx context.Context, id string, seq uint64) error {
 		return err
 	}
 	m.mu.Lock()
-	m.states[id].Err = nil // the record that could not be read is gone
+	m.groups[id].Err = nil // the record that could not be read is gone
 	m.mu.Unlock()
 	m.finishPass(ctx, id, outcome{view: view{seq: seq}, record: ruleset.Record{}, decided: true})
-	m.groups.Add(id) // for the last time
+	m.groupQueue.Add(id) // for the last time
 	return nil
 }
 
 // gauge sets the gauges. The caller holds the lock.
 func (m *memory) gauge() {
 	wanted, missing, unowned := 0, 0, 0
-	for _, group := range m.states {
+	for _, group := range m.groups {
 		wanted += len(group.last.wanted)
 		missing += len(group.last.missing)
 		unowned += len(group.last.unowned)
@@ -227,7 +227,7 @@ func (m *memory) leftOf(state *bindingState) (left, needed map[string][]ec2.Rule
 			to[id] = append(to[id], rules...)
 		}
 	}
-	for id, group := range m.states {
+	for id, group := range m.groups {
 		switch {
 		case !group.concerns(state.reach) && len(state.before[id]) == 0:
 		case !group.passed || group.last.view.seq < state.seq || !group.last.decided:

@@ -29,10 +29,10 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	state := m.known[key]
+	state := m.bindings[key]
 	if state == nil || state.want.UID != uid {
 		state = &bindingState{want: &Binding{Key: key, UID: uid, Networking: networking}}
-		m.known[key] = state
+		m.bindings[key] = state
 	}
 	if !state.released {
 		before := state.wishes
@@ -42,7 +42,7 @@ func (m *Manager) Release(key types.NamespacedName, uid types.UID, networking *v
 		state.version++
 		state.fault, state.trouble = nil, trouble{}
 		m.wakeAbout(state, before)
-		m.bindings.AddAfter(key, m.ReleaseTimeout)
+		m.bindingQueue.AddAfter(key, m.ReleaseTimeout)
 	}
 	state.last = m.stateOf(state)
 	return state.last.Progress == "" || state.last.Progress == Ready || state.timedOut(m.Clock, m.ReleaseTimeout)
@@ -54,7 +54,7 @@ func (m *Manager) releaseReach(key types.NamespacedName, uid types.UID, networki
 	reach ruleset.Reach, started bool,
 ) {
 	m.mu.Lock()
-	state := m.known[key]
+	state := m.bindings[key]
 	known := state != nil && state.want.UID == uid
 	var wishes map[string]ruleset.Rules
 	if known {
@@ -80,7 +80,7 @@ func (s *bindingState) timedOut(clock clock.PassiveClock, timeout time.Duration)
 // endRelease tells of rules that are left though the time of a release is over. Before that it says how much is left of the time.
 func (m *Manager) endRelease(key types.NamespacedName) (again time.Duration) {
 	m.mu.Lock()
-	state := m.known[key]
+	state := m.bindings[key]
 	if state == nil || !state.released {
 		m.mu.Unlock()
 		return 0

@@ -80,7 +80,7 @@ type dueBinding struct {
 func (m *Manager) toResolve(key types.NamespacedName) dueBinding {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	state := m.known[key]
+	state := m.bindings[key]
 	if state == nil || state.released {
 		return dueBinding{}
 	}
@@ -153,7 +153,7 @@ func (m *Manager) store(due dueBinding, found resolution) bool {
 	sum := trouble{text: problemText(found.problems), passing: readFailed(found.problems)}
 	key := due.binding.Key
 	m.mu.Lock()
-	state := m.known[key]
+	state := m.bindings[key]
 	if state == nil || state.released || state.want != due.binding {
 		m.mu.Unlock()
 		return false
@@ -187,15 +187,15 @@ func (m *Manager) store(due dueBinding, found resolution) bool {
 func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules) {
 	wake := func(id string, group *groupState) {
 		group.tenant = state.want.Key.Namespace
-		m.groups.AddAfter(id, gatherPause)
+		m.groupQueue.AddAfter(id, gatherPause)
 	}
 	for id := range wishes {
-		if m.states[id] == nil {
-			m.states[id] = &groupState{}
+		if m.groups[id] == nil {
+			m.groups[id] = &groupState{}
 		}
-		wake(id, m.states[id])
+		wake(id, m.groups[id])
 	}
-	for id, group := range m.states {
+	for id, group := range m.groups {
 		if _, done := wishes[id]; !done && group.concerns(state.reach) {
 			wake(id, group)
 		}
@@ -205,9 +205,9 @@ func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules
 // wakeBlocked has the groups passed that decided about rules on the ground that the binding was not resolved. Most changes of its
 // members end here: another pod on the same nodes wishes for nothing new. The caller holds the lock.
 func (m *Manager) wakeBlocked(state *bindingState) {
-	for id, group := range m.states {
+	for id, group := range m.groups {
 		if slices.ContainsFunc(group.last.held, state.reach.Touches) {
-			m.groups.AddAfter(id, gatherPause)
+			m.groupQueue.AddAfter(id, gatherPause)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (m *Manager) releaseState(state *bindingState) State {
 // stuckText says why EC2 does not remove the rules that are left in these security groups, empty when nothing is known to be wrong.
 func (m *memory) stuckText(left map[string][]ec2.Rule) string {
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		if err := m.states[id].last.stuck; err != nil {
+		if err := m.groups[id].last.stuck; err != nil {
 			return awserr.Message(err)
 		}
 	}
@@ -141,7 +141,7 @@ func (m *memory) stuckText(left map[string][]ec2.Rule) string {
 func (m *memory) missingOf(state *bindingState) (missing []string, pending string) {
 	causes := map[string]struct{}{}
 	for _, id := range slices.Sorted(maps.Keys(state.wishes)) {
-		group := m.states[id]
+		group := m.groups[id]
 		if group == nil || !group.passed || group.last.view.seq < state.seq {
 			pending = "rules are being added to security group " + id
 			continue
@@ -161,7 +161,7 @@ func (m *memory) missingOf(state *bindingState) (missing []string, pending strin
 func (m *memory) presentText(state *bindingState) string {
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(state.wishes)) {
-		if part := m.states[id].last.shares[state.want.Key]; part != nil {
+		if part := m.groups[id].last.shares[state.want.Key]; part != nil {
 			parts = append(parts, part.text)
 		}
 	}

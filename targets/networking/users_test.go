@@ -481,7 +481,7 @@ func TestUnchangedWishesMakeNoCall(t *testing.T) {
 		b.start()
 		b.want(asking("web", from("sg-lb", 80)))
 		b.settle()
-		before, version := len(b.ec2.calls), b.manager.known[keyOf("web")].version
+		before, version := len(b.ec2.calls), b.manager.bindings[keyOf("web")].version
 		for range 50 {
 			b.want(asking("web", from("sg-lb", 80)))
 			synctest.Wait()
@@ -489,7 +489,7 @@ func TestUnchangedWishesMakeNoCall(t *testing.T) {
 		if n := len(b.ec2.calls) - before; n != 0 {
 			b.Errorf("%d calls", n)
 		}
-		if b.manager.known[keyOf("web")].version != version {
+		if b.manager.bindings[keyOf("web")].version != version {
 			b.Error("the binding was looked at again")
 		}
 	})
