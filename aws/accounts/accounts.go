@@ -220,5 +220,5 @@ func (a *Accounts) askOwnAccount(ctx context.Context) string {
 // call that needs them.
 func (a *Accounts) chargedToSTS(ctx context.Context) context.Context {
 	c := budget.ChargeOf(ctx)
-	return budget.WithCharge(ctx, budget.Charge{Budget: a.own.Budget(), Class: c.Class, Tenant: c.Tenant})
+	return budget.WithCharge(ctx, budget.Charge{Budget: a.own.Budget(), Urgency: c.Class.Now(), Tenant: c.Tenant})
 }

@@ -67,7 +67,7 @@ func TestAccountsShowTheirBudgets(t *testing.T) {
 		_ = spend(t.Context(), own, "DescribeFirst")
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		charged := budget.WithCharge(ctx, budget.Charge{Class: budget.ClassWaitingHealth})
+		charged := budget.WithCharge(ctx, budget.Charge{Urgency: budget.ClassWaitingHealth.Now()})
 		go func() { _ = spend(charged, own, "DescribeTargetHealth") }()
 		synctest.Wait()
 		want := []string{

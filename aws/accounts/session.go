@@ -43,7 +43,7 @@ func (s *Session) Abroad() bool {
 // taken: to get credentials takes time, in which calls would gather behind their tokens and then reach AWS all at once, and a role
 // that cannot be assumed costs no token at all. A tenant that is not named is that of ctx's charge.
 func (s *Session) Prepare(ctx context.Context, class budget.Class, tenant string) (context.Context, error) {
-	charge := budget.Charge{Class: class, Tenant: cmp.Or(tenant, budget.ChargeOf(ctx).Tenant)}
+	charge := budget.Charge{Urgency: class.Now(), Tenant: cmp.Or(tenant, budget.ChargeOf(ctx).Tenant)}
 	if s.credentials != nil {
 		if _, err := s.credentials.Retrieve(budget.WithCharge(ctx, charge)); err != nil {
 			return nil, err

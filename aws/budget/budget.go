@@ -101,7 +101,7 @@ func (b *Budget) Take(ctx context.Context, service, operation string) (*Token, e
 		return nil, nil
 	}
 	charge, start := ChargeOf(ctx), b.clock.Now()
-	token, err := bucket.wait(ctx, charge.urgency(), charge.Tenant)
+	token, err := bucket.wait(ctx, charge.Urgency, charge.Tenant)
 	waitSeconds.WithLabelValues(b.account, bucket.rule.pattern(), charge.Class.String()).Observe(b.clock.Since(start).Seconds())
 	return token, err
 }
@@ -128,22 +128,10 @@ type chargeKey struct{}
 
 // Charge says to which budget and tenant a call's attempts are charged, and how urgent they are. Without a budget they are free.
 type Charge struct {
-	Budget   *Budget
-	Class    Class
-	Tenant   string
-	Deadline time.Time // see Urgency
-	Waits    bool
-	paid     bool // a call of one attempt, whose token has been taken already
-}
-
-// At is the charge of a call of that urgency.
-func (c Charge) At(u Urgency) Charge {
-	c.Class, c.Deadline, c.Waits = u.Class, u.Deadline, u.Waits
-	return c
-}
-
-func (c Charge) urgency() Urgency {
-	return Urgency{Class: c.Class, Deadline: c.Deadline, Waits: c.Waits}
+	Budget *Budget
+	Urgency
+	Tenant string
+	paid   bool // a call of one attempt, whose token has been taken already
 }
 
 // Paid is for a call of one attempt whose token has been taken already.
@@ -162,7 +150,7 @@ func ChargeOf(ctx context.Context) Charge {
 	if c, ok := ctx.Value(chargeKey{}).(Charge); ok {
 		return c
 	}
-	return Charge{Class: ClassOther}
+	return Charge{Urgency: ClassOther.Now()}
 }
 
 // Calls are what a rush of rollouts has too few of, and a Deployment replaces its pods one after the other, as each new one

@@ -49,7 +49,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 			{"deregister 1", ClassDeregister}, {"register 2", ClassRegister}, {"deregister 2", ClassDeregister},
 		} {
 			go func() {
-				if err := spend(WithCharge(context.Background(), Charge{Class: call.class}), budget, "Any"); err != nil {
+				if err := spend(WithCharge(context.Background(), Charge{Urgency: call.class.Now()}), budget, "Any"); err != nil {
 					t.Error(err)
 				}
 				served <- call.name
@@ -71,7 +71,7 @@ func TestBudgetServesClassesInOrder(t *testing.T) {
 func TestBudgetServesLowestClassEventually(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
-		ctx, stop := context.WithCancel(WithCharge(context.Background(), Charge{Class: ClassWaitingHealth}))
+		ctx, stop := context.WithCancel(WithCharge(context.Background(), Charge{Urgency: ClassWaitingHealth.Now()}))
 		defer stop()
 		for range 5 {
 			go func() {
@@ -81,7 +81,7 @@ func TestBudgetServesLowestClassEventually(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := spend(WithCharge(t.Context(), Charge{Class: ClassOther}), budget, "Settings"); err != nil {
+		if err := spend(WithCharge(t.Context(), Charge{Urgency: ClassOther.Now()}), budget, "Settings"); err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(start); waited < patience || waited > patience+2*time.Second {
@@ -99,7 +99,7 @@ func TestBudgetServesLowerClassesInTurn(t *testing.T) {
 		for class, callers := range map[Class]int{ClassWaitingHealth: 5, ClassOther: 20, ClassProvision: 20, ClassLate: 20} {
 			for range callers {
 				go func() {
-					for spend(WithCharge(ctx, Charge{Class: class}), budget, "Any") == nil {
+					for spend(WithCharge(ctx, Charge{Urgency: class.Now()}), budget, "Any") == nil {
 						served[class].Add(1)
 					}
 				}()
@@ -124,7 +124,7 @@ func TestTokensAreShortWhileRegistrationsAreLate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		late := WithCharge(t.Context(), Charge{Budget: budget, Class: ClassRegister, Deadline: time.Now()})
+		late := WithCharge(t.Context(), Charge{Budget: budget, Urgency: Urgency{Class: ClassRegister, Deadline: time.Now()}})
 		go func() { _ = spend(late, budget, "RegisterTargets") }()
 		time.Sleep(2900 * time.Millisecond)
 		if tokens := budget.Levels()[0].Tokens; tokens < 11 || !budget.Short(ELBv2, "RegisterTargets") {

@@ -50,8 +50,8 @@ func TestBudgetObservesWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waitSeconds.DeletePartialMatch(prometheus.Labels{"account": "waits"})
 		budget := New("waits", []Rule{{Operations: regexp.MustCompile("Any"), Rate: 1, Burst: 1}}, oneAtATime().clock)
-		_ = spend(WithCharge(t.Context(), Charge{Class: ClassRegister}), budget, "Any")
-		_ = spend(WithCharge(t.Context(), Charge{Class: ClassRegister}), budget, "Any")
+		_ = spend(WithCharge(t.Context(), Charge{Urgency: ClassRegister.Now()}), budget, "Any")
+		_ = spend(WithCharge(t.Context(), Charge{Urgency: ClassRegister.Now()}), budget, "Any")
 		waits := waitsOf(t, "waits")
 		if waits.GetSampleCount() != 2 {
 			t.Errorf("%d waits, want two", waits.GetSampleCount())

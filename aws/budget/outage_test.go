@@ -31,7 +31,7 @@ type outage struct {
 // call makes a call until it is accepted, as a target group does.
 func (o *outage) call(u Urgency) {
 	for {
-		ctx := WithCharge(context.Background(), Charge{Budget: o.budget}.At(u))
+		ctx := WithCharge(context.Background(), Charge{Budget: o.budget, Urgency: u})
 		token, err := o.budget.Take(ctx, ELBv2, "Any")
 		err = cmp.Or(err, o.answer())
 		o.budget.notice(ELBv2, "Any", err)

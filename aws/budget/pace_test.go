@@ -207,7 +207,7 @@ func TestBucketKeepsOrderOfClassesWhenThrottled(t *testing.T) {
 		served := make(chan Class)
 		for _, class := range []Class{ClassOther, ClassRegister, ClassDeregister} {
 			go func() {
-				_ = spend(WithCharge(context.Background(), Charge{Class: class}), budget, "Any")
+				_ = spend(WithCharge(context.Background(), Charge{Urgency: class.Now()}), budget, "Any")
 				served <- class
 			}()
 			synctest.Wait()

@@ -77,7 +77,7 @@ func TestClientChargesEachOperationToItsClassAndTenant(t *testing.T) {
 			}}
 			b := budget.New("", nil, clock.RealClock{})
 			_ = call(t.Context(), ec2.New(api, b).For("team-a"), budget.ClassRegister)
-			want := budget.Charge{Budget: b, Class: budget.ClassRegister, Tenant: "team-a"}
+			want := budget.Charge{Budget: b, Urgency: budget.ClassRegister.Now(), Tenant: "team-a"}
 			if changes(name) {
 				want = want.Paid()
 			}

@@ -187,9 +187,9 @@ func TestClientChargesEachOperationToItsClass(t *testing.T) {
 	_ = client.Deregister(t.Context(), budget.ClassDeregister.Now(), testARN, oneTarget)
 	_, _ = client.Health(t.Context(), budget.ClassWaitingHealth, testARN, WholeGroup)
 	want := map[string]budget.Charge{
-		"RegisterTargets":      budget.Charge{Class: budget.ClassRegister, Tenant: "team-a"}.Paid(),
-		"DeregisterTargets":    budget.Charge{Class: budget.ClassDeregister, Tenant: "team-a"}.Paid(),
-		"DescribeTargetHealth": budget.Charge{Class: budget.ClassWaitingHealth, Tenant: "team-a"}.Paid(),
+		"RegisterTargets":      budget.Charge{Urgency: budget.ClassRegister.Now(), Tenant: "team-a"}.Paid(),
+		"DeregisterTargets":    budget.Charge{Urgency: budget.ClassDeregister.Now(), Tenant: "team-a"}.Paid(),
+		"DescribeTargetHealth": budget.Charge{Urgency: budget.ClassWaitingHealth.Now(), Tenant: "team-a"}.Paid(),
 	}
 	if diff := cmp.Diff(want, api.got, cmp.AllowUnexported(budget.Charge{})); diff != "" {
 		t.Errorf("charges (-want +got):\n%s", diff)

@@ -118,7 +118,8 @@ func (c *Client) begin(ctx context.Context, urgency budget.Urgency, operation st
 	if err != nil {
 		return nil, nil, err
 	}
-	charge := budget.ChargeOf(ctx).At(urgency)
+	charge := budget.ChargeOf(ctx)
+	charge.Urgency = urgency
 	token, err := charge.Budget.Take(budget.WithCharge(ctx, charge), budget.ELBv2, operation)
 	return budget.WithCharge(ctx, charge.Paid()), token, err
 }

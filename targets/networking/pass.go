@@ -26,7 +26,7 @@ func (m *Manager) pass(ctx context.Context, id string) (time.Duration, error) {
 	if p == nil {
 		return 0, nil
 	}
-	out := p.run(budget.WithCharge(ctx, budget.Charge{Class: p.class, Tenant: tenant}))
+	out := p.run(budget.WithCharge(ctx, budget.Charge{Urgency: p.class.Now(), Tenant: tenant}))
 	out.shares = sharesOf(id, out)
 	if ctx.Err() != nil {
 		return 0, nil

@@ -45,7 +45,7 @@ func (m *Manager) resolve(ctx context.Context, key types.NamespacedName) (time.D
 	if due.before == resolvedBefore {
 		maxAge = m.DriftInterval / 10
 	}
-	ctx = budget.WithCharge(ctx, budget.Charge{Class: class, Tenant: key.Namespace})
+	ctx = budget.WithCharge(ctx, budget.Charge{Urgency: class.Now(), Tenant: key.Namespace})
 	found := look(ctx, m.locator, class, *due.binding, maxAge)
 	if due.before == resolvedBefore && readFailed(found.problems) {
 		return 0, errUnresolved // what was found before holds
