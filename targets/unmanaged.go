@@ -52,8 +52,9 @@ func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why s
 		return next.result()
 	}
 	now := r.Clock.Now()
-	updates, detached := conditions.Forbidden(
-		r.gatedPods(s.key), s.gates.Opened(now), s.gates.Gate(), why, s.detached, r.Policy, now)
+	updates, detached := conditions.Forbidden(conditions.Input{
+		Gate: s.gates.Gate(), Gated: r.gatedPods(s.key), Opened: s.gates.Opened(now), Detached: s.detached, Policy: r.Policy, Now: now,
+	}, why)
 	s.detached = detached
 	next.in(r.gates.Write(s.gates, updates))
 	next.in(targetgroup.RecheckPause)

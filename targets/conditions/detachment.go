@@ -100,19 +100,16 @@ func NextRelease(detached Detached, awaited targetgroup.Targets, policy plan.Pol
 
 // Forbidden is for a binding whose role its namespace may not have assumed. Gates that have waited long enough open; the others say what
 // they wait for.
-func Forbidden(
-	gated []*corev1.Pod, opened map[types.UID]bool, gate corev1.PodConditionType, why string, before Detached, policy plan.Policy,
-	now time.Time,
-) (updates []Update, after Detached) {
+func Forbidden(in Input, why string) (updates []Update, after Detached) {
 	after = Detached{}
-	for _, pod := range gated {
-		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, gate) || opened[pod.UID] {
+	for _, pod := range in.Gated {
+		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, in.Gate) || in.Opened[pod.UID] {
 			continue
 		}
-		d := before[pod.UID].still(notAllowed, now)
+		d := in.Detached[pod.UID].still(notAllowed, in.Now)
 		after[pod.UID] = d
 		health := readiness.Released(readiness.ReasonRoleNotAllowed, events.Cut(why))
-		if d.left(policy, now) > 0 {
+		if d.left(in.Policy, in.Now) > 0 {
 			health = readiness.RegistrationFailed(events.Cut(why))
 		}
 		updates = append(updates, Update{Pod: pod, Health: health})
