@@ -99,7 +99,7 @@ func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left
 	}
 	if left != nil && rulesLeft != nil {
 		both := *left
-		both.Note = events.Cut(left.Note + ". " + rulesLeft.Note)
+		both.Note += ". " + rulesLeft.Note
 		left = &both
 	}
 	return r.claims.Release(s.claims, binding, cmp.Or(left, rulesLeft))

@@ -28,10 +28,8 @@ func (t *Taker) tell(binding *v1beta1.TargetGroupBinding, why string) {
 		return
 	}
 	if t.untaken.isNew(key, why) {
-		e := events.Warning("NotTaken", "Take", "targetgate does not register the targets of this binding, although its namespace has the label "+
-			"%s: %s", ownership.RegisterLabel, why)
-		e.Note = events.Cut(e.Note)
-		t.Reporter.Event(binding, e)
+		t.Reporter.Event(binding, events.Warning("NotTaken", "Take", "targetgate does not register the targets of this binding, although its "+
+			"namespace has the label %s: %s", ownership.RegisterLabel, why))
 	}
 }
 

@@ -27,12 +27,6 @@ func Normal(reason, action, format string, args ...any) Event {
 	return Event{corev1.EventTypeNormal, reason, action, fmt.Sprintf(format, args...)}
 }
 
-// Short is the event with its note cut to what the API server takes.
-func (e Event) Short() Event {
-	e.Note = Cut(e.Note)
-	return e
-}
-
 // Record has the event written.
 func (e Event) Record(recorder events.EventRecorder, on runtime.Object) {
 	recorder.Eventf(on, nil, e.Type, e.Reason, e.Action, "%s", e.Note)

@@ -70,10 +70,8 @@ func FailedCleanup(arn string, refusals, left []string) events.Event {
 	if len(left) > 0 {
 		which = strings.Join(left, ", ")
 	}
-	e := events.Warning("FailedCleanup", "Cleanup", "The binding is deleted, but AWS refuses to deregister its targets from %s: %s. "+
+	return events.Warning("FailedCleanup", "Cleanup", "The binding is deleted, but AWS refuses to deregister its targets from %s: %s. "+
 		"These may remain: %s", arn, strings.Join(refusals, "; "), which)
-	e.Note = events.Cut(e.Note)
-	return e
 }
 
 // LostRecord says what a binding that is gone may have left in a shared target group.

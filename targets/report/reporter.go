@@ -45,7 +45,7 @@ func (r Reporter) Lost(binding *v1beta1.TargetGroupBinding, lost *Untold, target
 	countLost(binding, len(targets))
 	if names := lost.due(targets, r.Clock.Now()); names != "" {
 		r.Event(binding, events.Warning(reasonTargetMissing, "Register",
-			"Others have deregistered these targets, which are registered again if they are still wanted: %s", names).Short())
+			"Others have deregistered these targets, which are registered again if they are still wanted: %s", names))
 	}
 }
 
@@ -54,7 +54,7 @@ func (r Reporter) Late(binding *v1beta1.TargetGroupBinding, late *Untold, target
 	if names := late.due(targets, r.Clock.Now()); names != "" {
 		r.Event(binding, events.Warning(reasonDeregisteredLate, "Deregister",
 			"AWS accepted the deregistration of these targets too late: the load balancer may still have sent requests to their pods after "+
-				"SIGTERM. Give the pods a longer preStop sleep; where AWS throttled the call, roll fewer Deployments at once: %s", names).Short())
+				"SIGTERM. Give the pods a longer preStop sleep; where AWS throttled the call, roll fewer Deployments at once: %s", names))
 	}
 }
 
