@@ -160,10 +160,11 @@ func (n inboundRules) members(ctx context.Context, nodes bool, res endpoints.Res
 	for target, pod := range res.Draining {
 		byUID[pod.UID] = endpoints.Endpoint{Target: target, UID: pod.UID, Pod: pod}
 	}
-	found, err := n.podMembers(ctx, byUID)
+	list := n.podMembers
 	if nodes {
-		found, err = n.nodeMembers(ctx, byUID)
+		list = n.nodeMembers
 	}
+	found, err := list(ctx, byUID)
 	slices.SortFunc(found, func(a, b members.Member) int { return cmp.Compare(a.UID, b.UID) })
 	return found, err
 }

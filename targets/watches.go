@@ -140,7 +140,7 @@ func (w *watcher) bindingsOf(ctx context.Context, namespace, service string) []r
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a Service", "service", service)
 		return nil
 	}
-	return requests(namespace, names(list.Items))
+	return requestsOf(list.Items)
 }
 
 // bindingsOfNamespace are all in it: their pods without gates are told of where gates are asked for.
@@ -155,11 +155,7 @@ func (w *watcher) allBindings(ctx context.Context, namespace string) []reconcile
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings")
 		return nil
 	}
-	out := make([]reconcile.Request, len(list.Items))
-	for i := range list.Items {
-		out[i].NamespacedName = client.ObjectKeyFromObject(&list.Items[i])
-	}
-	return out
+	return requestsOf(list.Items)
 }
 
 // bindingsOfPod are the bindings whose gates the pod carries, those in whose groups its addresses are, and those whose
@@ -177,10 +173,10 @@ func (w *watcher) bindingsOfPod(ctx context.Context, o client.Object) []reconcil
 	return out
 }
 
-func names(bindings []v1beta1.TargetGroupBinding) []string {
-	out := make([]string, len(bindings))
+func requestsOf(bindings []v1beta1.TargetGroupBinding) []reconcile.Request {
+	out := make([]reconcile.Request, len(bindings))
 	for i := range bindings {
-		out[i] = bindings[i].Name
+		out[i].NamespacedName = client.ObjectKeyFromObject(&bindings[i])
 	}
 	return out
 }
@@ -254,11 +250,7 @@ func (w *watcher) bindingsOfGroup(ctx context.Context, o client.Object) []reconc
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a target group")
 	}
-	out := make([]reconcile.Request, len(duplicates))
-	for i := range duplicates {
-		out[i].NamespacedName = client.ObjectKeyFromObject(&duplicates[i])
-	}
-	return out
+	return requestsOf(duplicates)
 }
 
 // finalizersChanged lets through what another controller of bindings does first.
