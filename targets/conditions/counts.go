@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
+	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -58,7 +59,7 @@ func waitsSince(pod *corev1.Pod, gate corev1.PodConditionType) time.Time {
 	}
 	since := containers.LastTransitionTime.Time
 	if closed := readiness.Condition(pod, gate); closed != nil {
-		since = later(since, closed.LastTransitionTime.Time)
+		since = retry.Later(since, closed.LastTransitionTime.Time)
 	}
 	return since
 }

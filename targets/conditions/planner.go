@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
@@ -150,7 +151,7 @@ func (p *planner) waiting(pod *corev1.Pod, ep endpoints.Endpoint, t targetgroup.
 		return readiness.FromTarget(string(h.State), h.Reason, h.Description, t.Since), !known
 	case isOurs:
 		return readiness.FromTarget(string(elbv2.StateInitial), elbv2.ReasonRegistrationInProgress,
-			elbv2.DescriptionRegistrationInProgress, later(t.OwnedAt, t.Since)), true
+			elbv2.DescriptionRegistrationInProgress, retry.Later(t.OwnedAt, t.Since)), true
 	}
 	return p.unregistered(pod, ep)
 }
@@ -159,7 +160,7 @@ func (p *planner) waiting(pod *corev1.Pod, ep endpoints.Endpoint, t targetgroup.
 func (p *planner) waited(pod *corev1.Pod, t targetgroup.Target) time.Duration {
 	since := t.WaitsSince()
 	if c := readiness.Condition(pod, p.Gate); p.Policy.TwoWay && c != nil {
-		since = later(since, c.LastTransitionTime.Time)
+		since = retry.Later(since, c.LastTransitionTime.Time)
 	}
 	return p.Now.Sub(since)
 }
@@ -224,11 +225,4 @@ func (p *planner) noteLate(u Update, t targetgroup.Target) {
 	}
 	p.result.Late["late "+string(u.Pod.UID)] = events.Notice{On: u.Pod, Event: events.Warning("ReadinessGateWaiting", "AwaitHealth",
 		"Target %s has not become healthy within %s: %s: %s", u.Target, expected, u.Health.Reason, u.Health.Message)}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -101,10 +102,7 @@ func hasCheckpoint(binding *v1beta1.TargetGroupBinding) bool {
 // Unfenced says why the policy of Beside leaves the binding to the incumbent, and so must we; empty when it does not. The chart's
 // policy says the same in CEL.
 func Unfenced(spec *v1beta1.TargetGroupBindingSpec) string {
-	protocol := v1beta1.Protocol("")
-	if spec.TargetGroupProtocol != nil {
-		protocol = *spec.TargetGroupProtocol
-	}
+	protocol := ptr.Deref(spec.TargetGroupProtocol, "")
 	switch {
 	case spec.TargetType == nil:
 		return "spec.targetType is not set"

@@ -133,12 +133,12 @@ func (in ReadingInput) settled() bool {
 
 // dueAt is when to read a target again that a pod waits for, not sooner than after that pause.
 func dueAt(t targetgroup.Target, facts *v1beta1.TargetGroupFacts, pause time.Duration) time.Time {
-	read := later(t.ReadAt, t.OwnedAt)
+	read := retry.Later(t.ReadAt, t.OwnedAt)
 	earliest := earliestHealthy(t, facts)
 	if next := read.Add(pause); next.Before(earliest) {
 		return sooner(earliest, read.Add(PollUnsettled))
 	}
-	waited := read.Sub(later(earliest, t.Since))
+	waited := read.Sub(retry.Later(earliest, t.Since))
 	return read.Add(min(max(waited/pollGrowth, pause), pollSlowest))
 }
 
@@ -166,13 +166,6 @@ func Awaited(listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targe
 // it is a node that is to be replaced itself, and waits for a healthy one only while it is healthy.
 func decidesReplacement(ep endpoints.Endpoint) bool {
 	return ep.State == endpoints.Desired || ep.State == endpoints.Unselected && ep.Pod == nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func sooner(a, b time.Time) time.Time {

@@ -208,7 +208,7 @@ func (p *Plan) replacements(in Input, targets map[elbv2.Target]endpoints.Endpoin
 func (in Input) replaced(targets map[elbv2.Target]endpoints.Endpoint) replacements {
 	out := replacements{failsOpen: !in.someHealthy()}
 	for target, ep := range targets {
-		out.since = later(out.since, in.unwantedSince(target, endpoints.Unselected))
+		out.since = retry.Later(out.since, in.unwantedSince(target, endpoints.Unselected))
 		if in.toReplace(ep) && in.passesChecks(target) {
 			out.leave++
 		}

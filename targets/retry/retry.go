@@ -120,3 +120,11 @@ func Soonest(a, b time.Duration) time.Duration {
 	}
 	return a
 }
+
+// Later is the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
