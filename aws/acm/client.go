@@ -33,7 +33,6 @@ type Certificate struct {
 	ARN      string
 	Domains  []string // its name and its alternative names, each once
 	Status   string   // ISSUED, ...
-	KeyType  string   // RSA_2048, ...
 	CA       string   // ARN of the private certificate authority, "" for none
 	Imported bool     // its domains may change, as another one can be imported in its place
 	NotAfter time.Time
@@ -99,7 +98,7 @@ func IsInUse(err error) bool { return awserr.HasCode(err, "ResourceInUseExceptio
 
 func certificate(d types.CertificateDetail) Certificate {
 	out := Certificate{
-		ARN: aws.ToString(d.CertificateArn), Status: string(d.Status), KeyType: string(d.KeyAlgorithm),
+		ARN: aws.ToString(d.CertificateArn), Status: string(d.Status),
 		CA: aws.ToString(d.CertificateAuthorityArn), Imported: d.Type == types.CertificateTypeImported, NotAfter: aws.ToTime(d.NotAfter),
 		Requested: aws.ToTime(d.CreatedAt), Failure: string(d.FailureReason), Records: records(d.DomainValidationOptions),
 	}

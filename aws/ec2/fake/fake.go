@@ -77,13 +77,6 @@ func (a *API) addInterface(vpc string, i ec2.Interface) {
 	a.interfaces[i.ID] = networkInterface{Interface: i, vpc: vpc}
 }
 
-// DeleteInterface deletes a network interface. An instance that it was added with keeps it.
-func (a *API) DeleteInterface(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.interfaces, id)
-}
-
 // AddInstance adds an instance and its network interfaces, or replaces those of their IDs.
 func (a *API) AddInstance(vpc string, i ec2.Instance) {
 	a.mu.Lock()
@@ -95,16 +88,6 @@ func (a *API) AddInstance(vpc string, i ec2.Instance) {
 	for _, each := range i.Interfaces {
 		a.addInterface(vpc, each)
 	}
-}
-
-// DeleteInstance deletes an instance and its network interfaces.
-func (a *API) DeleteInstance(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, each := range a.instances[id].Interfaces {
-		delete(a.interfaces, each.ID)
-	}
-	delete(a.instances, id)
 }
 
 // Calls are the calls so far, of one operation, or of all when it is empty.

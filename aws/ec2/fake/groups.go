@@ -55,27 +55,6 @@ func (a *API) AddGroup(g ec2.SecurityGroup) {
 	a.groups[g.ID] = &group{id: g.ID, vpc: g.VPC, tags: maps.Clone(g.Tags), versions: []version{{rules: byRule(g.Ingress)}}}
 }
 
-// DeleteGroup deletes a security group.
-func (a *API) DeleteGroup(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.groups, id)
-}
-
-// SetTags replaces the group's tags.
-func (a *API) SetTags(id string, tags map[string]string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.groups[id].tags = maps.Clone(tags)
-}
-
-// SetRules replaces the group's inbound rules, as somebody else might.
-func (a *API) SetRules(id string, rules []ec2.Permission) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.groups[id].set(a.now(), byRule(rules))
-}
-
 // Rules are the inbound rules that the group has now, sorted by what Rule.String says of them.
 func (a *API) Rules(id string) []ec2.Permission {
 	a.mu.Lock()
