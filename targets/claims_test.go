@@ -196,12 +196,12 @@ func TestFactsWithoutDeregistrationDelay(t *testing.T) {
 			return nil
 		}
 		b.run(time.Hour, webKey)
-		want := &v1beta1.TargetGroupFacts{
+		want := &v1beta1.TargetGroupSettings{
 			Protocol: "HTTP", LoadBalancers: 1,
-			HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2},
+			HealthCheck: v1beta1.HealthCheckSettings{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2},
 		}
 		if diff := cmp.Diff(want, b.binding().Status.TargetGroup); diff != "" {
-			t.Errorf("facts (-want +got):\n%s", diff)
+			t.Errorf("settings (-want +got):\n%s", diff)
 		}
 		if c := b.degraded(); c.Status != "False" {
 			t.Errorf("Degraded says %s: %s", c.Reason, c.Message)

@@ -428,9 +428,9 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 		if diff := cmp.Diff(wantTargets, status.Targets); diff != "" {
 			t.Errorf("targets (-want +got):\n%s", diff)
 		}
-		wantGroup := &v1beta1.TargetGroupFacts{
+		wantGroup := &v1beta1.TargetGroupSettings{
 			Protocol: "HTTP", LoadBalancers: 1, DeregistrationDelaySeconds: ptr.To[int32](300),
-			HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2},
+			HealthCheck: v1beta1.HealthCheckSettings{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2},
 		}
 		if diff := cmp.Diff(wantGroup, status.TargetGroup); diff != "" {
 			t.Errorf("target group (-want +got):\n%s", diff)
@@ -513,7 +513,7 @@ func TestLongNamesAreTold(t *testing.T) {
 	}
 	factsSay := func(protocol v1beta1.Protocol) *v1beta1.TargetGroupBinding {
 		b := newBinding()
-		b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: protocol}
+		b.Status.TargetGroup = &v1beta1.TargetGroupSettings{Protocol: protocol}
 		return b
 	}
 	tests := map[string]struct {

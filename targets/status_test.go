@@ -241,13 +241,13 @@ func TestStatusSoonTellsThatALoadBalancerIsAttached(t *testing.T) {
 		b.aws.AddGroup(unattached)
 		b.queue <- webKey
 		b.run(14*time.Second, webKey)
-		if facts := b.binding().Status.TargetGroup; facts == nil || facts.LoadBalancers != 0 {
-			t.Fatalf("facts %+v, want no load balancer", facts)
+		if settings := b.binding().Status.TargetGroup; settings == nil || settings.LoadBalancers != 0 {
+			t.Fatalf("settings %+v, want no load balancer", settings)
 		}
 		b.aws.AddGroup(testGroup())
 		b.run(2*time.Second, webKey)
-		if facts := b.binding().Status.TargetGroup; facts.LoadBalancers != 1 {
-			t.Errorf("facts %+v, want a load balancer", facts)
+		if settings := b.binding().Status.TargetGroup; settings.LoadBalancers != 1 {
+			t.Errorf("settings %+v, want a load balancer", settings)
 		}
 		b.aws.AddGroup(unattached)
 		b.run(testDrift, webKey)

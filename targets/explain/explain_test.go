@@ -82,7 +82,7 @@ func newWorld() *world {
 					{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionFalse, ObservedGeneration: 2, Reason: v1beta1.ReasonHealthy, Message: "Fine"},
 				},
 				Targets:     &v1beta1.TargetCounts{Summary: "1/1", Registered: 1, Healthy: 1},
-				TargetGroup: &v1beta1.TargetGroupFacts{LoadBalancers: 1},
+				TargetGroup: &v1beta1.TargetGroupSettings{LoadBalancers: 1},
 			},
 		},
 		service: &corev1.Service{

@@ -131,11 +131,11 @@ func (s *bindingState) rulesLink() Link {
 
 // attached reports whether a load balancer sends to the group; known is false when that was not read.
 func (s *bindingState) attached() (attached, known bool) {
-	switch facts := s.binding.Status.TargetGroup; {
+	switch settings := s.binding.Status.TargetGroup; {
 	case s.reading.answered():
 		return s.reading.group.LoadBalancers > 0, true
-	case facts != nil:
-		return facts.LoadBalancers > 0, true
+	case settings != nil:
+		return settings.LoadBalancers > 0, true
 	default:
 		return false, false
 	}

@@ -30,7 +30,7 @@ import (
 func newBinding(name, finalizer string) *v1beta1.TargetGroupBinding {
 	b := fixture.Binding()
 	b.Name, b.Finalizers = name, []string{finalizer}
-	b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: "HTTP"}
+	b.Status.TargetGroup = &v1beta1.TargetGroupSettings{Protocol: "HTTP"}
 	b.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(fixture.Noon)}}
 	return b
 }

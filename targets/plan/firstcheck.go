@@ -13,23 +13,23 @@ import (
 
 // earliestHealthy is the first moment at which the load balancer can find the target healthy, by its settings: a new one
 // after one check, an unhealthy one after as many passes in a row as its threshold says.
-func earliestHealthy(t targetgroup.Target, facts *v1beta1.TargetGroupFacts) time.Time {
+func earliestHealthy(t targetgroup.Target, settings *v1beta1.TargetGroupSettings) time.Time {
 	switch {
-	case facts == nil:
+	case settings == nil:
 		return time.Time{}
 	case t.Health.State == elbv2.StateUnhealthy:
-		check := facts.HealthCheck
+		check := settings.HealthCheck
 		return t.Since.Add(time.Duration((check.HealthyThreshold-1)*check.IntervalSeconds) * time.Second)
 	case t.OwnedAt.IsZero():
 		return time.Time{}
 	default:
-		return t.OwnedAt.Add(elbv2.EarliestCheck(facts.Protocol))
+		return t.OwnedAt.Add(elbv2.EarliestCheck(settings.Protocol))
 	}
 }
 
 // ExpectedWait is how long a pod may wait at its gate without a word: the time that a healthy one takes by the health check
 // settings. An unused target is not checked at all, so it is only given time to come into use.
-func ExpectedWait(facts *v1beta1.TargetGroupFacts, state elbv2.State) time.Duration {
+func ExpectedWait(settings *v1beta1.TargetGroupSettings, state elbv2.State) time.Duration {
 	const (
 		start  = 10 * time.Second // until the first check
 		rounds = 2                // of checks, in case the first one comes too soon for the pod
@@ -37,9 +37,9 @@ func ExpectedWait(facts *v1beta1.TargetGroupFacts, state elbv2.State) time.Durat
 	switch {
 	case state == elbv2.StateUnused:
 		return start
-	case facts == nil || !elbv2.IsApplication(facts.Protocol):
+	case settings == nil || !elbv2.IsApplication(settings.Protocol):
 		return elbv2.LatestHealthyNLB
 	}
-	check := facts.HealthCheck
+	check := settings.HealthCheck
 	return start + rounds*time.Duration(check.IntervalSeconds+check.TimeoutSeconds)*time.Second
 }

@@ -17,14 +17,14 @@ import (
 // A guard must learn soon that the targets of its node have drained. Until they can have, most readings would show nothing new.
 func TestNextReadingWhileANodeGuardWaits(t *testing.T) {
 	const drift = 5 * time.Minute
-	delay := func(seconds int32) *v1beta1.TargetGroupFacts {
-		return &v1beta1.TargetGroupFacts{LoadBalancers: 1, DeregistrationDelaySeconds: ptr.To(seconds)}
+	delay := func(seconds int32) *v1beta1.TargetGroupSettings {
+		return &v1beta1.TargetGroupSettings{LoadBalancers: 1, DeregistrationDelaySeconds: ptr.To(seconds)}
 	}
 	draining := func(since time.Duration) targetgroup.Target {
 		return targetgroup.Target{Presence: targetgroup.Draining, CalledAt: noon.Add(-since)}
 	}
 	tests := map[string]struct {
-		settings *v1beta1.TargetGroupFacts
+		settings *v1beta1.TargetGroupSettings
 		targets  targetgroup.Targets
 		want     time.Duration // at most; 0: as for drift
 	}{
@@ -33,7 +33,7 @@ func TestNextReadingWhileANodeGuardWaits(t *testing.T) {
 		"should have drained":                {delay(60), targetgroup.Targets{{ID: "i-01", Port: 1}: draining(time.Hour)}, PollUnsettled},
 		"the first of two":                   {delay(60), targetgroup.Targets{{ID: "i-01", Port: 1}: draining(0), {ID: "i-01", Port: 2}: draining(50 * time.Second)}, 10 * time.Second},
 		"deregistered by an earlier process": {delay(60), targetgroup.Targets{{ID: "i-01", Port: 1}: {Presence: targetgroup.Draining}}, PollUnsettled},
-		"delay not known":                    {&v1beta1.TargetGroupFacts{}, targetgroup.Targets{{ID: "i-01", Port: 1}: draining(0)}, PollUnsettled},
+		"delay not known":                    {&v1beta1.TargetGroupSettings{}, targetgroup.Targets{{ID: "i-01", Port: 1}: draining(0)}, PollUnsettled},
 		"settings not known":                 {nil, targetgroup.Targets{{ID: "i-01", Port: 1}: draining(0)}, PollUnsettled},
 		"a long delay":                       {delay(3600), targetgroup.Targets{{ID: "i-01", Port: 1}: draining(0)}, 30 * time.Second},
 		"another node's":                     {delay(60), targetgroup.Targets{{ID: "i-02", Port: 1}: draining(0)}, 0},

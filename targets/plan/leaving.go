@@ -30,24 +30,24 @@ const deadlineMargin = 500 * time.Millisecond
 type Lead struct{ ALB, NLB time.Duration }
 
 // of is the lead for a target group; the longer one while its protocol is not known.
-func (l Lead) of(facts *v1beta1.TargetGroupFacts) time.Duration {
+func (l Lead) of(settings *v1beta1.TargetGroupSettings) time.Duration {
 	switch {
-	case facts == nil:
+	case settings == nil:
 		return max(l.ALB, l.NLB)
-	case elbv2.IsApplication(facts.Protocol):
+	case elbv2.IsApplication(settings.Protocol):
 		return l.ALB
 	default:
 		return l.NLB
 	}
 }
 
-// Deadline is by when the target of an endpoint that leaves must be deregistered, by the API server's clock; zero for at once. The facts
-// of its target group are nil while they are not known.
-func (l Lead) Deadline(ep endpoints.Endpoint, facts *v1beta1.TargetGroupFacts) time.Time {
+// Deadline is by when the target of an endpoint that leaves must be deregistered, by the API server's clock; zero for at once. The
+// settings of its target group are nil while they are not known.
+func (l Lead) Deadline(ep endpoints.Endpoint, settings *v1beta1.TargetGroupSettings) time.Time {
 	if ep.ServesUntil.IsZero() {
 		return time.Time{}
 	}
-	deadline, known := ep.ServesUntil.Add(-l.of(facts)-deadlineMargin), deletedAt(ep)
+	deadline, known := ep.ServesUntil.Add(-l.of(settings)-deadlineMargin), deletedAt(ep)
 	if known.IsZero() {
 		known = ep.ServesUntil.Add(-endpoints.SpotNotice) // the pod leaves with its node
 	}

@@ -36,29 +36,29 @@ func deletedPod(deleted time.Time, sleep time.Duration) endpoints.Endpoint {
 }
 
 func TestDeadlineOfADeregistration(t *testing.T) {
-	alb, nlb := &v1beta1.TargetGroupFacts{Protocol: "HTTP"}, &v1beta1.TargetGroupFacts{Protocol: "TCP"}
+	alb, nlb := &v1beta1.TargetGroupSettings{Protocol: "HTTP"}, &v1beta1.TargetGroupSettings{Protocol: "TCP"}
 	now, at := endpoints.Endpoint{State: endpoints.Terminating}, func(d time.Duration) time.Time { return noon.Add(d) }
 	onNode := endpoints.Endpoint{State: endpoints.Terminating, Pod: &corev1.Pod{}, ServesUntil: at(2 * time.Minute)}
 	tests := map[string]struct {
 		endpoint endpoints.Endpoint
-		facts    *v1beta1.TargetGroupFacts
+		settings *v1beta1.TargetGroupSettings
 		seen     time.Time
 		want     time.Time
 	}{
-		"nothing is known of its end":              {endpoint: now, facts: alb},
-		"ALB":                                      {endpoint: deletedPod(noon, 30*time.Second), facts: alb, want: at(9500 * time.Millisecond)},
-		"NLB":                                      {endpoint: deletedPod(noon, 210*time.Second), facts: nlb, want: at(9500 * time.Millisecond)},
+		"nothing is known of its end":              {endpoint: now, settings: alb},
+		"ALB":                                      {endpoint: deletedPod(noon, 30*time.Second), settings: alb, want: at(9500 * time.Millisecond)},
+		"NLB":                                      {endpoint: deletedPod(noon, 210*time.Second), settings: nlb, want: at(9500 * time.Millisecond)},
 		"the protocol is not known":                {endpoint: deletedPod(noon, 210*time.Second), want: at(9500 * time.Millisecond)},
-		"the sleep is too short":                   {endpoint: deletedPod(noon, 20*time.Second), facts: alb},
-		"NLB, and the sleep is too short":          {endpoint: deletedPod(noon, 130*time.Second), facts: nlb},
-		"our clock is behind the API server's":     {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(-5 * time.Second), want: at(4500 * time.Millisecond)},
-		"our clock is ahead of the API server's":   {endpoint: deletedPod(noon, 30*time.Second), facts: alb, seen: at(5 * time.Second), want: at(9500 * time.Millisecond)},
-		"NLB, its node goes and leaves too little": {endpoint: onNode, facts: nlb},
-		"its node goes, and it is not deleted":     {endpoint: onNode, facts: alb, want: at(99500 * time.Millisecond)},
+		"the sleep is too short":                   {endpoint: deletedPod(noon, 20*time.Second), settings: alb},
+		"NLB, and the sleep is too short":          {endpoint: deletedPod(noon, 130*time.Second), settings: nlb},
+		"our clock is behind the API server's":     {endpoint: deletedPod(noon, 30*time.Second), settings: alb, seen: at(-5 * time.Second), want: at(4500 * time.Millisecond)},
+		"our clock is ahead of the API server's":   {endpoint: deletedPod(noon, 30*time.Second), settings: alb, seen: at(5 * time.Second), want: at(9500 * time.Millisecond)},
+		"NLB, its node goes and leaves too little": {endpoint: onNode, settings: nlb},
+		"its node goes, and it is not deleted":     {endpoint: onNode, settings: alb, want: at(99500 * time.Millisecond)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := Input{Policy: leavingPolicy, Group: targetgroup.Snapshot{Settings: tc.facts}, Now: noon}
+			in := Input{Policy: leavingPolicy, Group: targetgroup.Snapshot{Settings: tc.settings}, Now: noon}
 			if got := in.deadline(tc.endpoint, leaver{deletedAt: tc.seen}); !got.Equal(tc.want) {
 				t.Errorf("deadline %s, want %s", got, tc.want)
 			}
@@ -85,7 +85,7 @@ func TestPodIsCutShortByTheGracePeriodOfItsDeletion(t *testing.T) {
 			p := Make(Input{
 				Endpoints: listed(ep), Mine: all, Policy: leavingPolicy, Now: noon,
 				Group: targetgroup.Snapshot{
-					ReadAt: noon, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"},
+					ReadAt: noon, Settings: &v1beta1.TargetGroupSettings{Protocol: "HTTP"},
 					Targets: targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: "a", Health: healthy}},
 				},
 			})
@@ -143,7 +143,7 @@ func (c *cluster) wait(d time.Duration) {
 func (c *cluster) pass() {
 	c.plan = Make(Input{
 		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
-		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupSettings{Protocol: "HTTP"}},
 	})
 	c.leaving = c.plan.Leaving
 	for target, d := range c.plan.Deregister {
@@ -392,7 +392,7 @@ func TestTargetsThatStayMakeNoRoomThatOthersMake(t *testing.T) {
 	c.remove(n(3))
 	in := Input{
 		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
-		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupSettings{Protocol: "HTTP"}},
 	}
 	if p := Make(in); len(p.LeftOut) != 2 || !p.Deregister[n(3)].Stays {
 		t.Errorf("%d left out, and %+v, want the target to stay: two others go", len(p.LeftOut), p.Deregister)
@@ -423,7 +423,7 @@ func TestTargetsThatStayLeaveRoomForTheirReplacements(t *testing.T) {
 	c.remove(first)
 	c.plan = Make(Input{
 		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
-		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupSettings{Protocol: "HTTP"}},
 	})
 	if d := c.plan.Deregister; d[second].Stays || !d[first].Stays || len(c.plan.LeftOut) != 1 {
 		t.Errorf("%+v and %d left out, want the target with the first deadline to make room for the one that is", d, len(c.plan.LeftOut))
@@ -434,7 +434,7 @@ func TestTargetsThatStayLeaveRoomForTheirReplacements(t *testing.T) {
 func TestPodThatLeavesStaysUntilTheGroupIsRead(t *testing.T) {
 	in := Input{
 		Endpoints: listed(deletedPod(noon, 30*time.Second)), Mine: all, Policy: leavingPolicy, Now: noon,
-		Group: targetgroup.Snapshot{Settings: &v1beta1.TargetGroupFacts{Protocol: "HTTP"}},
+		Group: targetgroup.Snapshot{Settings: &v1beta1.TargetGroupSettings{Protocol: "HTTP"}},
 	}
 	if d := Make(in).Deregister[one]; !d.Stays || d.Deadline.IsZero() {
 		t.Errorf("%+v, want it to stay until its deadline", d)

@@ -132,9 +132,9 @@ func (in ReadingInput) settled() bool {
 }
 
 // dueAt is when to read a target again that a pod waits for, not sooner than after that pause.
-func dueAt(t targetgroup.Target, facts *v1beta1.TargetGroupFacts, pause time.Duration) time.Time {
+func dueAt(t targetgroup.Target, settings *v1beta1.TargetGroupSettings, pause time.Duration) time.Time {
 	read := retry.Later(t.ReadAt, t.OwnedAt)
-	earliest := earliestHealthy(t, facts)
+	earliest := earliestHealthy(t, settings)
 	if next := read.Add(pause); next.Before(earliest) {
 		return sooner(earliest, read.Add(PollUnsettled))
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 func TestDueAt(t *testing.T) {
-	alb := &v1beta1.TargetGroupFacts{Protocol: "HTTP", HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, HealthyThreshold: 5}}
-	nlb := &v1beta1.TargetGroupFacts{Protocol: "TCP"}
+	alb := &v1beta1.TargetGroupSettings{Protocol: "HTTP", HealthCheck: v1beta1.HealthCheckSettings{IntervalSeconds: 10, HealthyThreshold: 5}}
+	nlb := &v1beta1.TargetGroupSettings{Protocol: "TCP"}
 	initial, unhealthy := elbv2.Health{State: elbv2.StateInitial}, elbv2.Health{State: elbv2.StateUnhealthy}
 	after := func(d time.Duration) time.Time { return noon.Add(d) }
 	tests := map[string]struct {
-		facts  *v1beta1.TargetGroupFacts
-		target targetgroup.Target
-		want   time.Duration // after noon
+		settings *v1beta1.TargetGroupSettings
+		target   targetgroup.Target
+		want     time.Duration // after noon
 	}{
 		"registered with an ALB just now":  {alb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon}, time.Second},
 		"and looked at":                    {alb, targetgroup.Target{Health: initial, Since: noon, OwnedAt: noon, ReadAt: after(time.Second)}, 2 * time.Second},
@@ -37,7 +37,7 @@ func TestDueAt(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := dueAt(tc.target, tc.facts, pollWaiting).Sub(noon); got != tc.want {
+			if got := dueAt(tc.target, tc.settings, pollWaiting).Sub(noon); got != tc.want {
 				t.Errorf("due %s after noon, want %s", got, tc.want)
 			}
 		})

@@ -57,8 +57,8 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		deregistration: newSender(retry.MaxUrgentBackoff, sooner),
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
 	}
-	if facts := binding.Status.TargetGroup; facts != nil {
-		g.settings.take(facts, now)
+	if settings := binding.Status.TargetGroup; settings != nil {
+		g.settings.take(settings, now)
 	}
 	if !binding.IsHeld() {
 		g.seen.newTill = now.Add(SettleTime)

@@ -107,7 +107,7 @@ func TestGroupTargetIsExplainedWhenThePodShowsUp(t *testing.T) {
 
 // Rule 2: the health that an earlier pod at the address left behind does not count.
 func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
-	facts := &v1beta1.TargetGroupFacts{HealthCheck: v1beta1.HealthCheckFacts{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2}}
+	settings := &v1beta1.TargetGroupSettings{HealthCheck: v1beta1.HealthCheckSettings{IntervalSeconds: 10, TimeoutSeconds: 5, UnhealthyThreshold: 2}}
 	initial := elbv2.Health{State: elbv2.StateInitial}
 	tests := map[string]struct {
 		before   Target
@@ -128,7 +128,7 @@ func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
-			g.settings.facts = facts
+			g.settings.last = settings
 			if tc.before != (Target{}) {
 				g.seen.targets[one] = &tc.before
 			}

@@ -124,7 +124,7 @@ func (g *Group) registerDone(batch Registrations, zones map[elbv2.Target]string,
 		t.Registering = false
 		switch {
 		case err == nil:
-			t.registered(uid, zones[id], now, noticeTime(g.settings.facts))
+			t.registered(uid, zones[id], now, noticeTime(g.settings.last))
 		case !noEffect:
 			t.failed(now, uid, awserr.Message(err))
 		case len(batch) == 1 && !learnt:

@@ -19,10 +19,10 @@ import (
 // settings is what AWS says of the group itself.
 type settings struct {
 	retry.Slot
-	facts        *v1beta1.TargetGroupFacts // nil before they were read
-	readAt       time.Time                 // when the last successful reading was started
-	unattachedAt time.Time                 // when the first of the last readings that show no load balancer was started
-	delayDenied  error                     // AWS's word that we may not read the deregistration delay, nil when there is none
+	last         *v1beta1.TargetGroupSettings // nil before they were read
+	readAt       time.Time                    // when the last successful reading was started
+	unattachedAt time.Time                    // when the first of the last readings that show no load balancer was started
+	delayDenied  error                        // AWS's word that we may not read the deregistration delay, nil when there is none
 }
 
 // unattachedAge is how old the first reading may be that shows no load balancer: often the target group comes first.
@@ -31,20 +31,20 @@ const unattachedAge = 15 * time.Second
 // maxAge is how old the settings may be, at most drift. While no load balancer is attached that is as long as none has been.
 func (s *settings) maxAge(drift time.Duration) time.Duration {
 	switch {
-	case s.facts == nil:
+	case s.last == nil:
 		return 0
-	case s.facts.LoadBalancers > 0:
+	case s.last.LoadBalancers > 0:
 		return drift
 	}
 	return min(max(s.readAt.Sub(s.unattachedAt), unattachedAge), drift)
 }
 
-// take takes facts that were read from started on.
-func (s *settings) take(facts *v1beta1.TargetGroupFacts, started time.Time) {
-	if s.facts == nil || s.facts.LoadBalancers > 0 {
+// take takes settings that were read from started on.
+func (s *settings) take(read *v1beta1.TargetGroupSettings, started time.Time) {
+	if s.last == nil || s.last.LoadBalancers > 0 {
 		s.unattachedAt = started
 	}
-	s.facts, s.readAt = facts, started
+	s.last, s.readAt = read, started
 }
 
 // ReadSettings starts a reading of the group's settings if one is due. No pod waits for them, and no reading of health waits
@@ -66,10 +66,10 @@ func (c *Calls) ReadSettings(awaited Targets) time.Duration {
 		mayReadDelay := s.delayDenied == nil
 		c.start(budget.ClassOther.Now(), func(ctx context.Context, urgency budget.Urgency) {
 			started := c.Clock.Now()
-			facts, denial, err := c.readSettings(ctx, urgency.Class, mayReadDelay)
-			c.settingsDone(started, c.Clock.Now(), facts, denial, err)
+			settings, denial, err := c.readSettings(ctx, urgency.Class, mayReadDelay)
+			c.settingsDone(started, c.Clock.Now(), settings, denial, err)
 		})
-	case !due && s.facts.LoadBalancers == 0:
+	case !due && s.last.LoadBalancers == 0:
 		return wait
 	}
 	return retryIn
@@ -78,29 +78,29 @@ func (c *Calls) ReadSettings(awaited Targets) time.Duration {
 // readSettings reads how long targets drain, too, nil where we may not: nothing that is done depends on it, and the incumbent's
 // guide gives the role of another account no right to it. It does not ask twice.
 func (c *Calls) readSettings(ctx context.Context, class budget.Class, mayReadDelay bool) (
-	facts *v1beta1.TargetGroupFacts, denial, err error,
+	settings *v1beta1.TargetGroupSettings, denial, err error,
 ) {
 	group, err := c.Client.GroupByARN(ctx, class, c.arn)
 	if err != nil {
 		return nil, nil, err
 	}
-	facts = factsOf(group)
+	settings = settingsOf(group)
 	if !mayReadDelay {
-		return facts, nil, nil
+		return settings, nil, nil
 	}
 	delay, err := c.Client.DeregistrationDelay(ctx, class, c.arn)
 	switch {
 	case awserr.IsPermission(err) && awserr.IsDefinite(err):
-		return facts, err, nil
+		return settings, err, nil
 	case err != nil:
 		return nil, nil, err
 	}
-	facts.DeregistrationDelaySeconds = ptr.To(int32(delay.Seconds()))
-	return facts, nil, nil
+	settings.DeregistrationDelaySeconds = ptr.To(int32(delay.Seconds()))
+	return settings, nil, nil
 }
 
 // settingsDone takes the settings that were read from started on, nil after a failure.
-func (g *Group) settingsDone(started, now time.Time, facts *v1beta1.TargetGroupFacts, denial, err error) {
+func (g *Group) settingsDone(started, now time.Time, settings *v1beta1.TargetGroupSettings, denial, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settings.End(now, err)
@@ -108,15 +108,15 @@ func (g *Group) settingsDone(started, now time.Time, facts *v1beta1.TargetGroupF
 		g.settings.delayDenied = denial
 	}
 	if err == nil {
-		g.settings.take(facts, started)
+		g.settings.take(settings, started)
 	}
 }
 
-func factsOf(tg elbv2.TargetGroup) *v1beta1.TargetGroupFacts {
-	return &v1beta1.TargetGroupFacts{
+func settingsOf(tg elbv2.TargetGroup) *v1beta1.TargetGroupSettings {
+	return &v1beta1.TargetGroupSettings{
 		Protocol:      v1beta1.Protocol(tg.Protocol),
 		LoadBalancers: int32(tg.LoadBalancers),
-		HealthCheck: v1beta1.HealthCheckFacts{
+		HealthCheck: v1beta1.HealthCheckSettings{
 			IntervalSeconds:  int32(tg.HealthCheck.Interval.Seconds()),
 			TimeoutSeconds:   int32(tg.HealthCheck.Timeout.Seconds()),
 			HealthyThreshold: int32(tg.HealthCheck.HealthyThreshold), UnhealthyThreshold: int32(tg.HealthCheck.UnhealthyThreshold),
@@ -130,10 +130,10 @@ const defaultNotice = 5 * time.Minute
 
 // noticeTime is how long the load balancer needs to find out that a healthy target has become another, by its health
 // check settings; a long time while they are not known.
-func noticeTime(facts *v1beta1.TargetGroupFacts) time.Duration {
-	if facts == nil || facts.HealthCheck.UnhealthyThreshold == 0 {
+func noticeTime(settings *v1beta1.TargetGroupSettings) time.Duration {
+	if settings == nil || settings.HealthCheck.UnhealthyThreshold == 0 {
 		return defaultNotice
 	}
-	check := facts.HealthCheck
+	check := settings.HealthCheck
 	return time.Duration(check.UnhealthyThreshold*check.IntervalSeconds+check.TimeoutSeconds) * time.Second
 }

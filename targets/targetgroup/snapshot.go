@@ -21,7 +21,7 @@ type Snapshot struct {
 	Gone    error     // AWS's word that there is no such target group, nil when there is
 	Invalid error     // AWS's refusal of the group's ARN, nil when it is right
 
-	Settings        *v1beta1.TargetGroupFacts // nil before they were read
+	Settings        *v1beta1.TargetGroupSettings // nil before they were read
 	SettingsReadAt  time.Time
 	SettingsFailure error // why readings of them, or of the tag, fail again and again; targets are registered all the same
 	DelayDenied     error // AWS's word that we may not read the deregistration delay, nil when we may
@@ -69,7 +69,7 @@ func (g *Group) Snapshot() Snapshot {
 	s := Snapshot{
 		ARN: g.arn, Targets: make(Targets, len(g.seen.targets)),
 		ReadAt: g.seen.readAt, NewTill: g.seen.newTill, Gone: g.seen.gone, Invalid: g.seen.invalid,
-		Settings: g.settings.facts, SettingsReadAt: g.settings.readAt, DelayDenied: g.settings.delayDenied,
+		Settings: g.settings.last, SettingsReadAt: g.settings.readAt, DelayDenied: g.settings.delayDenied,
 		SettingsFailure: cmp.Or(lasting(&g.settings.Slot), lasting(&g.tag.Slot)), Tag: g.tag.last,
 		NamesRefused: g.health.namesRefused, ReadingHopeless: g.health.Hopeless(), ReadingFailure: lasting(&g.health.Slot),
 		Registration: g.registration.state(), Deregistration: g.deregistration.state(),

@@ -63,7 +63,7 @@ func TestGroupProtocolPrefersTheSpec(t *testing.T) {
 	if got := binding.GroupProtocol(); got != "" {
 		t.Errorf("protocol %q where nothing says it, want none", got)
 	}
-	binding.Status.TargetGroup = &TargetGroupFacts{Protocol: "HTTP"}
+	binding.Status.TargetGroup = &TargetGroupSettings{Protocol: "HTTP"}
 	if got := binding.GroupProtocol(); got != "HTTP" {
 		t.Errorf("protocol %q, want the status's", got)
 	}

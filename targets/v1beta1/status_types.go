@@ -28,9 +28,9 @@ type TargetGroupBindingStatus struct {
 	// +optional
 	Pods *PodCounts `json:"pods,omitempty"`
 
-	// TargetGroup holds facts about the target group that admission needs and may not ask AWS for.
+	// TargetGroup holds the settings of the target group that admission needs and may not ask AWS for.
 	// +optional
-	TargetGroup *TargetGroupFacts `json:"targetGroup,omitempty"`
+	TargetGroup *TargetGroupSettings `json:"targetGroup,omitempty"`
 }
 
 // TargetCounts counts targets by the load balancer's states.
@@ -70,22 +70,22 @@ type PodCounts struct {
 	Ungated int32 `json:"ungated,omitempty"`
 }
 
-// TargetGroupFacts is what does not change with the targets.
-type TargetGroupFacts struct {
+// TargetGroupSettings are what does not change with the targets.
+type TargetGroupSettings struct {
 	// Protocol of the target group.
 	Protocol Protocol `json:"protocol"`
 	// LoadBalancers counts the load balancers that the group is attached to: 0 means that no health check runs.
 	LoadBalancers int32 `json:"loadBalancers"`
 	// HealthCheck holds the settings that decide when a target can turn healthy.
-	HealthCheck HealthCheckFacts `json:"healthCheck"`
+	HealthCheck HealthCheckSettings `json:"healthCheck"`
 	// DeregistrationDelaySeconds is how long a deregistered target drains. It is not set where targetgate may not read it: that
 	// takes elasticloadbalancing:DescribeTargetGroupAttributes.
 	// +optional
 	DeregistrationDelaySeconds *int32 `json:"deregistrationDelaySeconds,omitempty"`
 }
 
-// HealthCheckFacts are the health check settings of a target group.
-type HealthCheckFacts struct {
+// HealthCheckSettings are the health check settings of a target group.
+type HealthCheckSettings struct {
 	// IntervalSeconds lies between two checks of a target.
 	IntervalSeconds int32 `json:"intervalSeconds"`
 	// TimeoutSeconds is when a check without an answer has failed.

@@ -241,7 +241,7 @@ func TestBindingRequestIsToldToTheHook(t *testing.T) {
 	binding.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{{
 		From: []v1beta1.NetworkingPeer{{IPBlock: &v1beta1.IPBlock{CIDR: "10.0.0.0/8"}}}, Ports: []v1beta1.NetworkingPort{},
 	}}}
-	binding.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: "HTTP"}
+	binding.Status.TargetGroup = &v1beta1.TargetGroupSettings{Protocol: "HTTP"}
 	text, err := json.Marshal(binding)
 	if err != nil {
 		t.Fatal(err)

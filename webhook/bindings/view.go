@@ -49,7 +49,7 @@ type bindingView struct {
 	} `json:"metadata"`
 	Spec   specView `json:"spec"`
 	Status struct {
-		TargetGroup *v1beta1.TargetGroupFacts `json:"targetGroup"`
+		TargetGroup *v1beta1.TargetGroupSettings `json:"targetGroup"`
 	} `json:"status"`
 }
 

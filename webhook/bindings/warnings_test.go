@@ -86,7 +86,7 @@ func TestBindingValidatorWarnsAtCreation(t *testing.T) {
 // At an update the status knows the group; what was wrong before is told, and not refused.
 func TestBindingValidatorWarnsAtUpdate(t *testing.T) {
 	known := func(b *v1beta1.TargetGroupBinding) {
-		b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: "HTTP", LoadBalancers: 1, DeregistrationDelaySeconds: ptr.To[int32](300)}
+		b.Status.TargetGroup = &v1beta1.TargetGroupSettings{Protocol: "HTTP", LoadBalancers: 1, DeregistrationDelaySeconds: ptr.To[int32](300)}
 	}
 	attachedToNothing := func(b *v1beta1.TargetGroupBinding) { b.Status.TargetGroup.LoadBalancers = 0 }
 	tests := map[string]struct {

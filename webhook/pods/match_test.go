@@ -32,7 +32,7 @@ func ofProtocol(spec, status v1beta1.Protocol) func(*v1beta1.TargetGroupBinding)
 			b.Spec.TargetGroupProtocol = &spec
 		}
 		if status != "" {
-			b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: status}
+			b.Status.TargetGroup = &v1beta1.TargetGroupSettings{Protocol: status}
 		}
 	}
 }

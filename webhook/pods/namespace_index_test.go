@@ -93,7 +93,7 @@ func TestIndexReadsAgainOnlyWhenSomethingMatters(t *testing.T) {
 		"status": {func() {
 			bindings.Update(webhooktest.NewBinding("web"), changed(func(b *v1beta1.TargetGroupBinding) {
 				b.Status.Targets, b.Status.Conditions = &v1beta1.TargetCounts{Registered: 3}, []metav1.Condition{{Type: "Ready"}}
-				b.Status.TargetGroup = &v1beta1.TargetGroupFacts{Protocol: "TCP"} // the spec says HTTP
+				b.Status.TargetGroup = &v1beta1.TargetGroupSettings{Protocol: "TCP"} // the spec says HTTP
 			}))
 		}, 0},
 		"resync":               {func() { bindings.Update(webhooktest.NewBinding("web"), webhooktest.NewBinding("web")) }, 0},
