@@ -15,7 +15,7 @@ import (
 // newTaker makes the part that decides which bindings are ours. The other parts are there.
 func newTaker(r *Registrar) *beside.Taker {
 	return &beside.Taker{
-		Mode: r.Mode, Reader: r.Client, Clock: r.Clock, Bindings: remembered{r}, Claims: r.claims, Statuses: r.statuses, Reporter: r.reporter,
+		Mode: r.Mode, Reader: r.Client, Clock: r.Clock, Memories: remembered{r}, Claims: r.claims, Statuses: r.statuses, Reporter: r.reporter,
 		Early: &beside.EarlyGates{
 			Wanted: r.OpenIncumbentGates, Reader: r.Client, Resolver: r.resolver, Gates: r.gates, Subnets: r.bindings.subnets, Clock: r.Clock,
 			Policy: r.Policy, Consent: r.Consent, DriftInterval: r.DriftInterval, Calls: r.callsOf,
@@ -26,13 +26,13 @@ func newTaker(r *Registrar) *beside.Taker {
 // remembered is what the registrar remembers of bindings, as package beside needs it.
 type remembered struct{ registrar *Registrar }
 
-// Of implements beside.Bindings.
-func (m remembered) Of(binding *v1beta1.TargetGroupBinding) beside.Binding {
+// Of implements beside.Memories.
+func (m remembered) Of(binding *v1beta1.TargetGroupBinding) beside.Memory {
 	s := m.registrar.session(binding)
-	return beside.Binding{Group: s.group, Claims: s.claims, Status: s.status, Rival: &s.rival}
+	return beside.Memory{Group: s.group, Claims: s.claims, Status: s.status, Rival: &s.rival}
 }
 
-// Claims implements beside.Bindings.
+// Claims implements beside.Memories.
 func (m remembered) Claims(binding *v1beta1.TargetGroupBinding) *claims.Claims {
 	known := m.registrar.bindings.find(client.ObjectKeyFromObject(binding))
 	if known == nil || known.uid != binding.UID {
@@ -41,5 +41,5 @@ func (m remembered) Claims(binding *v1beta1.TargetGroupBinding) *claims.Claims {
 	return known.claims
 }
 
-// Forget implements beside.Bindings.
+// Forget implements beside.Memories.
 func (m remembered) Forget(key types.NamespacedName) { m.registrar.leave(key) }

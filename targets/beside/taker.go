@@ -23,18 +23,18 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// Bindings is what the registrar remembers of bindings.
-type Bindings interface {
+// Memories are what the registrar remembers of bindings.
+type Memories interface {
 	// Of is what is remembered of the binding, from now on.
-	Of(*v1beta1.TargetGroupBinding) Binding
+	Of(*v1beta1.TargetGroupBinding) Memory
 	// Claims are those of the binding, nil when nothing is remembered of it.
 	Claims(*v1beta1.TargetGroupBinding) *claims.Claims
 	// Forget drops what is remembered of the binding of that name.
 	Forget(types.NamespacedName)
 }
 
-// Binding is what is remembered of a binding.
-type Binding struct {
+// Memory is what is remembered of one binding.
+type Memory struct {
 	Group  *targetgroup.Group
 	Claims *claims.Claims
 	Status *status.Status
@@ -46,7 +46,7 @@ type Taker struct {
 	Mode     ownership.Mode
 	Reader   client.Reader // the cache
 	Clock    clock.PassiveClock
-	Bindings Bindings
+	Memories Memories
 	Claims   *claims.Writer
 	Statuses *status.Writer
 	Reporter report.Reporter
@@ -80,9 +80,9 @@ func (t *Taker) StandAside(
 	case !binding.DeletionTimestamp.IsZero():
 		return ctrl.Result{}, false, nil
 	case standing == claims.Leaving || why != "":
-		return t.giveBack(t.Bindings.Of(binding), binding), true, nil
+		return t.giveBack(t.Memories.Of(binding), binding), true, nil
 	default:
-		result, done := t.watchRival(ctx, t.Bindings.Of(binding), binding)
+		result, done := t.watchRival(ctx, t.Memories.Of(binding), binding)
 		return result, done, nil
 	}
 }
@@ -92,7 +92,7 @@ func (t *Taker) watchTheirs(
 	ctx context.Context, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, why string,
 ) (ctrl.Result, error) {
 	if why == "" && binding.DeletionTimestamp.IsZero() {
-		return t.take(ctx, t.Bindings.Of(binding), binding), nil
+		return t.take(ctx, t.Memories.Of(binding), binding), nil
 	}
 	t.leaveAlone(binding, why)
 	again, err := t.Early.Open(ctx, binding)
@@ -104,7 +104,7 @@ func (t *Taker) watchTheirs(
 
 // leaveAlone forgets a binding that is the incumbent's.
 func (t *Taker) leaveAlone(binding *v1beta1.TargetGroupBinding, why string) {
-	t.Bindings.Forget(client.ObjectKeyFromObject(binding))
+	t.Memories.Forget(client.ObjectKeyFromObject(binding))
 	t.tell(binding, why)
 }
 
@@ -118,7 +118,7 @@ func recheck(duplicates []v1beta1.TargetGroupBinding, pause time.Duration) ctrl.
 
 // standing says whose the binding is.
 func (t *Taker) standing(binding *v1beta1.TargetGroupBinding) claims.Standing {
-	if known := t.Bindings.Claims(binding); known != nil {
+	if known := t.Memories.Claims(binding); known != nil {
 		return known.Standing(binding)
 	}
 	if t.Mode.Holds(binding) {
@@ -144,7 +144,7 @@ func (t *Taker) IsRegistered(ctx context.Context, namespace string) (bool, error
 
 // take has our finalizer put on the binding, in the place of the incumbent's, once the policy must be known to every API server. One whose
 // record we may not read stays with the incumbent.
-func (t *Taker) take(ctx context.Context, s Binding, binding *v1beta1.TargetGroupBinding) ctrl.Result {
+func (t *Taker) take(ctx context.Context, m Memory, binding *v1beta1.TargetGroupBinding) ctrl.Result {
 	if wait := t.fences.wait(binding.Namespace, t.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}
 	}
@@ -153,36 +153,36 @@ func (t *Taker) take(ctx context.Context, s Binding, binding *v1beta1.TargetGrou
 		return ctrl.Result{RequeueAfter: targetgroup.RecheckPause}
 	}
 	t.untaken.forget(client.ObjectKeyFromObject(binding))
-	return ctrl.Result{RequeueAfter: t.Claims.Take(s.Claims, binding)}
+	return ctrl.Result{RequeueAfter: t.Claims.Take(m.Claims, binding)}
 }
 
 // giveBack has the incumbent's finalizer put in the place of ours when no call or write of ours is under way any more. Calls that have
 // not begun are dropped, and no target is touched. The next session of the binding has a group that may send again.
-func (t *Taker) giveBack(s Binding, binding *v1beta1.TargetGroupBinding) ctrl.Result {
-	underWay := s.Group.Retire()
-	if s.Status.Drop(t.Clock.Now()) || underWay {
+func (t *Taker) giveBack(m Memory, binding *v1beta1.TargetGroupBinding) ctrl.Result {
+	underWay := m.Group.Retire()
+	if m.Status.Drop(t.Clock.Now()) || underWay {
 		return ctrl.Result{RequeueAfter: callPause}
 	}
-	return ctrl.Result{RequeueAfter: t.Claims.GiveBack(s.Claims, binding)}
+	return ctrl.Result{RequeueAfter: t.Claims.GiveBack(m.Claims, binding)}
 }
 
 // watchRival keeps a pass from going on while the incumbent works on the binding, too, or may end a pass that it began before the
 // binding was ours. The status is written all the same: a change of the spec has been seen.
-func (t *Taker) watchRival(ctx context.Context, s Binding, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
-	wait, alarm := s.Rival.look(binding, s.Claims.Settled(), t.Clock.Now())
+func (t *Taker) watchRival(ctx context.Context, m Memory, binding *v1beta1.TargetGroupBinding) (_ ctrl.Result, done bool) {
+	wait, alarm := m.Rival.look(binding, m.Claims.Settled(), t.Clock.Now())
 	if wait <= 0 && ownership.HasBoth(binding) { // it has stopped, and its finalizer is left
-		return t.take(ctx, s, binding), true
+		return t.take(ctx, m, binding), true
 	}
 	if wait <= 0 {
 		return ctrl.Result{}, false
 	}
 	why := ""
 	if alarm {
-		s.Group.Retire()
+		m.Group.Retire()
 		why = rivalWorks
 	}
-	again := t.Statuses.Write(s.Status, binding, status.Input{
-		Generation: binding.Generation, Group: s.Group.Snapshot(), ClaimFailure: s.Claims.Failure(), Rival: why,
+	again := t.Statuses.Write(m.Status, binding, status.Input{
+		Generation: binding.Generation, Group: m.Group.Snapshot(), ClaimFailure: m.Claims.Failure(), Rival: why,
 		Promptly: t.IsPrompt(binding),
 	})
 	return ctrl.Result{RequeueAfter: retry.Soonest(wait, again)}, true

@@ -25,13 +25,13 @@ func (unread) Get(context.Context, client.ObjectKey, client.Object, ...client.Ge
 }
 
 // forgotten remembers nothing.
-type forgotten struct{ Bindings }
+type forgotten struct{ Memories }
 
 func (forgotten) Forget(types.NamespacedName) {}
 
 // controller-runtime takes no pause beside an error: it has its own.
 func TestTakerReturnsNoPauseWithAnError(t *testing.T) {
-	taker := &Taker{Bindings: forgotten{}, Early: &EarlyGates{Wanted: true, Reader: unread{}}}
+	taker := &Taker{Memories: forgotten{}, Early: &EarlyGates{Wanted: true, Reader: unread{}}}
 	duplicates := []v1beta1.TargetGroupBinding{*fixture.Binding()}
 	result, err := taker.watchTheirs(t.Context(), fixture.Binding(), duplicates, ownership.NoLabel)
 	if err == nil || result != (ctrl.Result{}) {
