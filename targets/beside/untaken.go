@@ -27,7 +27,7 @@ func (t *Taker) tell(binding *v1beta1.TargetGroupBinding, why string) {
 		t.untaken.forget(key)
 		return
 	}
-	if t.untaken.isNew(key, why) {
+	if t.untaken.remember(key, why) {
 		t.Reporter.Event(binding, events.Warning("NotTaken", "Take", "targetgate does not register the targets of this binding, although its "+
 			"namespace has the label %s: %s", ownership.RegisterLabel, why))
 	}
@@ -40,14 +40,14 @@ type untaken struct {
 	told map[types.NamespacedName]string
 }
 
-// isNew reports whether something else, or nothing, was told before.
-func (u *untaken) isNew(key types.NamespacedName, why string) bool {
+// remember notes what is told, and reports whether it is new.
+func (u *untaken) remember(key types.NamespacedName, why string) (isNew bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.told == nil {
 		u.told = map[types.NamespacedName]string{}
 	}
-	isNew := u.told[key] != why
+	isNew = u.told[key] != why
 	u.told[key] = why
 	return isNew
 }

@@ -199,16 +199,16 @@ func (c *Claims) setVersion(version string) {
 
 // tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
 func (w *Writer) tellFailed(binding *v1beta1.TargetGroupBinding, c *Claims, err error, e events.Event) {
-	if !apierrors.IsConflict(err) && c.newFailure(e.Reason) {
+	if !apierrors.IsConflict(err) && c.noteFailure(e.Reason) {
 		w.reporter.Event(binding, e)
 	}
 }
 
-// newFailure reports whether the last change of finalizers did not fail for that reason.
-func (c *Claims) newFailure(reason string) bool {
+// noteFailure notes why a change of finalizers fails, and reports whether the last one did not fail for that reason.
+func (c *Claims) noteFailure(reason string) (isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	isNew := c.failed != reason
+	isNew = c.failed != reason
 	c.failed = reason
 	return isNew
 }
