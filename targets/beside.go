@@ -42,4 +42,4 @@ func (m remembered) Claims(binding *v1beta1.TargetGroupBinding) *claims.Claims {
 }
 
 // Forget implements beside.Memories.
-func (m remembered) Forget(key types.NamespacedName) { m.registrar.leave(key) }
+func (m remembered) Forget(key types.NamespacedName) { m.registrar.forget(key) }

@@ -274,7 +274,7 @@ func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
 
 // orphaned opens the gates of a binding that does not exist, beside the pass.
 func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
-	r.leave(key)
+	r.forget(key)
 	due, wait := r.orphans.Due(key, r.gatedPods(key), r.Clock.Now())
 	r.orphans.Open(key, due, debounceInterval) // with their other gates, which are due at the same time
 	return ctrl.Result{RequeueAfter: wait}

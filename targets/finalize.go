@@ -34,7 +34,7 @@ func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer report.ObserveStage(report.StageCleanup, r.Clock)()
-	var next requeue
+	var next nextPass
 	next.in(r.openDeleted(s, binding))
 	if err := r.empty(ctx, s, binding, duplicates, &next); err != nil {
 		return ctrl.Result{}, err
@@ -44,7 +44,7 @@ func (r *Registrar) finalize(
 
 // empty is finalize but for the gates.
 func (r *Registrar) empty(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, next *requeue,
+	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, next *nextPass,
 ) error {
 	if !r.Mode.Holds(binding) {
 		return nil

@@ -46,7 +46,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	p := plan.Make(in)
 	p.Generation = actsOn(binding.Generation, before, hold, s.claims.Failure())
 	s.unreadyKept, s.leaving = p.UnreadyKept, p.Leaving
-	var next requeue
+	var next nextPass
 	next.in(p.NextChange)
 	// Before anything that may take its time.
 	next.in(s.calls.Deregister(p.Changes))
@@ -90,7 +90,7 @@ func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimF
 
 // report has written to the pods what the load balancer says of them, counts them, and tells users what else they should know. Gates of
 // a binding that registers nodes are opened: no pod's health is checked. In lacks what is the same in all passes.
-func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *requeue) (
+func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *nextPass) (
 	pods *conditions.PodCount, unlisted string,
 ) {
 	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
@@ -111,7 +111,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
 		next.in(r.gates.Write(s.gates, conditions.OpenAll(in.Gated, why)))
 	}
-	s.told = r.reporter.Notices(s.told, found)
+	s.told = r.reporter.RecordNew(s.told, found)
 	r.reporter.Lost(binding, &s.lost, s.group.TakeLost())
 	r.reporter.Late(binding, &s.late, s.group.TakeLate())
 	return pods, unlisted
@@ -134,10 +134,10 @@ func (r *Registrar) countPods(ctx context.Context, namespace string, in conditio
 	return count, conditions.UngatedNotices(missed, in.Gate)
 }
 
-// requeue is how long it is until the next pass; 0 when nothing asks for one.
-type requeue time.Duration
+// nextPass is how long it is until the next pass; 0 when nothing asks for one.
+type nextPass time.Duration
 
 // in asks for a pass after that pause; 0 asks for none.
-func (q *requeue) in(pause time.Duration) { *q = requeue(retry.Soonest(time.Duration(*q), pause)) }
+func (n *nextPass) in(pause time.Duration) { *n = nextPass(retry.Soonest(time.Duration(*n), pause)) }
 
-func (q *requeue) result() ctrl.Result { return ctrl.Result{RequeueAfter: time.Duration(*q)} }
+func (n *nextPass) result() ctrl.Result { return ctrl.Result{RequeueAfter: time.Duration(*n)} }

@@ -68,7 +68,7 @@ func (b *bed) wantSameSurvey(binding *v1beta1.TargetGroupBinding, inGroup []elbv
 		got[ep.Target] = ep.State
 	}
 	if diff := cmp.Diff(want, got); diff != "" || survey.Missing != res.Missing {
-		b.t.Errorf("the survey misses %q, the registrar %q; standings (-registrar +survey):\n%s", survey.Missing, res.Missing, diff)
+		b.t.Errorf("the survey misses %q, the registrar %q; states (-registrar +survey):\n%s", survey.Missing, res.Missing, diff)
 	}
 }
 

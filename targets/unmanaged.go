@@ -26,7 +26,7 @@ import (
 // pods of a successor wait: only a call of the other binding is awaited. Calls of this binding that have not begun are dropped.
 func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
 	s.group.Retire()
-	var next requeue
+	var next nextPass
 	if successor {
 		next.in(duplicatePause)
 	} else {
@@ -44,7 +44,7 @@ func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why s
 // deleted it goes at once.
 func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why string) ctrl.Result {
 	s.group.Retire()
-	var next requeue
+	var next nextPass
 	if !binding.DeletionTimestamp.IsZero() {
 		next.in(r.openDeleted(s, binding))
 		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", "The binding is deleted without deregistering its targets: %s", why)
@@ -113,14 +113,14 @@ func (r *Registrar) absent(ctx context.Context, key types.NamespacedName) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if !registered {
-		r.leave(key)
+		r.forget(key)
 		return ctrl.Result{}, nil
 	}
 	return r.orphaned(key), nil
 }
 
-// leave forgets a binding.
-func (r *Registrar) leave(key types.NamespacedName) {
+// forget drops what is remembered of a binding.
+func (r *Registrar) forget(key types.NamespacedName) {
 	report.DeleteGauges(key)
 	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
 		m.group.Retire()

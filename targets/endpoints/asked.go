@@ -90,7 +90,7 @@ func (r *Resolver) asksForNode(
 		return false
 	}
 	return slices.ContainsFunc(nodes, func(node *corev1.Node) bool {
-		s, _ := nodeStanding(node, selector)
+		s, _ := stateOfNode(node, selector)
 		return s == Desired || s == NotReady
 	})
 }

@@ -83,7 +83,7 @@ func TestIsLeavingAgreesWithTheStateOfEndpoints(t *testing.T) {
 				t.Fatal(err)
 			}
 			node = kept.(*corev1.Node)
-			state, _ := nodeStanding(node, labels.Everything())
+			state, _ := stateOfNode(node, labels.Everything())
 			if got := IsLeaving(node); got != tc.want || (tc.want && !tc.early) != (state == Terminating) || tc.early && state != Unselected {
 				t.Errorf("leaving: %t, want %t, early: %t; as an endpoint it is %s", got, tc.want, tc.early, state)
 			}

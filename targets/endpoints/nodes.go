@@ -59,7 +59,7 @@ func (r resolving) addNodes(nodes []corev1.Node, selector labels.Selector, port 
 		}
 		id, ok := InstanceID(node)
 		ep := Endpoint{Target: elbv2.Target{ID: id, Port: port.NodePort}, UID: types.UID(id)}
-		ep.State, ep.lastResort = nodeStanding(node, selector)
+		ep.State, ep.lastResort = stateOfNode(node, selector)
 		ep.NodeLeaves = IsLeaving(node) && !isLeftOut(node, selector)
 		if !ok {
 			r.res.noteOdd(node, ep.State)
@@ -109,9 +109,9 @@ func InstanceID(node *corev1.Node) (string, bool) {
 	return match[1], true
 }
 
-// nodeStanding is where a node belongs. The labels and taints are those that the incumbent and the cloud providers
+// stateOfNode says where a node belongs. The labels and taints are those that the incumbent and the cloud providers
 // look at.
-func nodeStanding(node *corev1.Node, selector labels.Selector) (s State, lastResort bool) {
+func stateOfNode(node *corev1.Node, selector labels.Selector) (s State, lastResort bool) {
 	ready := NodeReadiness(node)
 	switch {
 	case endsSoon(node):

@@ -115,9 +115,9 @@ func Unfenced(spec *v1beta1.TargetGroupBindingSpec) string {
 	}
 }
 
-// Left says why Beside leaves the binding to the incumbent though its namespace has the label, empty when it does not: the policy does
-// so, or nothing could be done for it.
-func Left(binding *v1beta1.TargetGroupBinding) string {
+// LeftToIncumbent says why Beside leaves the binding to the incumbent though its namespace has the label, empty when it does not: the
+// policy does so, or nothing could be done for it.
+func LeftToIncumbent(binding *v1beta1.TargetGroupBinding) string {
 	return cmp.Or(Unfenced(&binding.Spec), unworkable(binding))
 }
 

@@ -30,7 +30,7 @@ func NotTaken(
 	case !labelled:
 		return NoLabel, nil
 	}
-	if why := Left(binding); why != "" {
+	if why := LeftToIncumbent(binding); why != "" {
 		return why, nil
 	}
 	for i := range duplicates {
@@ -42,7 +42,7 @@ func NotTaken(
 		if err != nil {
 			return "", err
 		}
-		if why := Left(other); !labelled || why != "" {
+		if why := LeftToIncumbent(other); !labelled || why != "" {
 			return hasTheOther(other, labelled, why), nil
 		}
 	}

@@ -28,8 +28,8 @@ func (r Reporter) Event(on runtime.Object, e events.Event) {
 	e.Record(r.Recorder, on)
 }
 
-// Notices records events for what a pass has found and the one before had not. It returns what the next pass takes as told.
-func (r Reporter) Notices(told map[string]bool, found map[string]events.Notice) map[string]bool {
+// RecordNew records events for what a pass has found and the one before had not. It returns what the next pass takes as told.
+func (r Reporter) RecordNew(told map[string]bool, found map[string]events.Notice) map[string]bool {
 	now := map[string]bool{}
 	for key, n := range found {
 		now[key] = true
