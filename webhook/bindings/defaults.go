@@ -9,6 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
@@ -84,9 +85,9 @@ func fillPatch(before, after *v1beta1.TargetGroupBindingSpec) []review.Operation
 	}
 	set("targetGroupARN", before.TargetGroupARN, after.TargetGroupARN)
 	set("vpcID", before.VpcID, after.VpcID)
-	set("targetType", string(valueOf(before.TargetType)), string(valueOf(after.TargetType)))
-	set("ipAddressType", string(valueOf(before.IPAddressType)), string(valueOf(after.IPAddressType)))
-	set("targetGroupProtocol", string(valueOf(before.TargetGroupProtocol)), string(valueOf(after.TargetGroupProtocol)))
+	set("targetType", string(ptr.Deref(before.TargetType, "")), string(ptr.Deref(after.TargetType, "")))
+	set("ipAddressType", string(ptr.Deref(before.IPAddressType, "")), string(ptr.Deref(after.IPAddressType, "")))
+	set("targetGroupProtocol", string(ptr.Deref(before.TargetGroupProtocol, "")), string(ptr.Deref(after.TargetGroupProtocol, "")))
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/awserr"
@@ -157,10 +158,10 @@ func contradictions(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGro
 			faults = append(faults, field.Invalid(specPath.Child(name), ours, fmt.Sprintf("the target group has %s %q", what, theirs)))
 		}
 	}
-	differs("targetType", string(valueOf(spec.TargetType)), "target type", group.TargetType)
-	differs("ipAddressType", string(valueOf(spec.IPAddressType)), "address type", group.IPAddressType)
+	differs("targetType", string(ptr.Deref(spec.TargetType, "")), "target type", group.TargetType)
+	differs("ipAddressType", string(ptr.Deref(spec.IPAddressType, "")), "address type", group.IPAddressType)
 	differs("vpcID", spec.VpcID, "VPC", group.VpcID)
-	differs("targetGroupProtocol", string(valueOf(spec.TargetGroupProtocol)), "protocol", group.Protocol)
+	differs("targetGroupProtocol", string(ptr.Deref(spec.TargetGroupProtocol, "")), "protocol", group.Protocol)
 	if usual := string(spec.Family()); spec.IPAddressType == nil && group.IPAddressType != "" && group.IPAddressType != usual {
 		faults = append(faults, field.Required(specPath.Child("ipAddressType"),
 			fmt.Sprintf("the target group has address type %q, and the default is %s", group.IPAddressType, usual)))

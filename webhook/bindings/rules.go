@@ -12,6 +12,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -66,7 +67,7 @@ func groupFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	if !vpcPattern.MatchString(spec.VpcID) {
 		faults = append(faults, field.Invalid(specPath.Child("vpcID"), spec.VpcID, "must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f"))
 	}
-	if protocol := valueOf(spec.TargetGroupProtocol); spec.IsInstance() && protocol.HasServerIDs() {
+	if protocol := ptr.Deref(spec.TargetGroupProtocol, ""); spec.IsInstance() && protocol.HasServerIDs() {
 		faults = append(faults, field.Invalid(specPath.Child("targetGroupProtocol"), protocol, "is for targetType ip only"))
 	}
 	return faults
@@ -137,11 +138,4 @@ func peerFaults(peer v1beta1.NetworkingPeer, path *field.Path) field.ErrorList {
 			"must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64")}
 	}
 	return nil
-}
-
-func valueOf[T ~string](p *T) T {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -145,8 +146,8 @@ func withoutIndexes(fault *field.Error) string {
 // asksAWS reports whether the update sets a field that the target group determines.
 func asksAWS(old, spec *v1beta1.TargetGroupBindingSpec) bool {
 	sets := func(was, is string) bool { return is != "" && was != is }
-	return sets(string(valueOf(old.TargetGroupProtocol)), string(valueOf(spec.TargetGroupProtocol))) ||
-		sets(string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType))) || sets(old.VpcID, spec.VpcID)
+	return sets(string(ptr.Deref(old.TargetGroupProtocol, "")), string(ptr.Deref(spec.TargetGroupProtocol, ""))) ||
+		sets(string(ptr.Deref(old.IPAddressType, "")), string(ptr.Deref(spec.IPAddressType, ""))) || sets(old.VpcID, spec.VpcID)
 }
 
 // immutable returns a fault for each changed field that must not change. Two defaults may be set explicitly later: the address
@@ -160,9 +161,9 @@ func (v *validator) immutable(ctx context.Context, old, spec *v1beta1.TargetGrou
 		}
 	}
 	refuse("targetGroupARN", old.TargetGroupARN, spec.TargetGroupARN, false)
-	refuse("targetType", string(valueOf(old.TargetType)), string(valueOf(spec.TargetType)), false)
+	refuse("targetType", string(ptr.Deref(old.TargetType, "")), string(ptr.Deref(spec.TargetType, "")), false)
 	writtenOut := old.IPAddressType == nil && spec.Family() == old.Family()
-	refuse("ipAddressType", string(valueOf(old.IPAddressType)), string(valueOf(spec.IPAddressType)), writtenOut)
+	refuse("ipAddressType", string(ptr.Deref(old.IPAddressType, "")), string(ptr.Deref(spec.IPAddressType, "")), writtenOut)
 	if old.VpcID != "" || spec.VpcID == "" {
 		refuse("vpcID", old.VpcID, spec.VpcID, false)
 		return faults, nil

@@ -95,7 +95,7 @@ func warnOfFaults(found field.ErrorList) admission.Warnings {
 
 func (v *validator) warnOfUnsupported(spec *v1beta1.TargetGroupBindingSpec) admission.Warnings {
 	var out admission.Warnings
-	if protocol := valueOf(spec.TargetGroupProtocol); protocol.HasServerIDs() {
+	if protocol := ptr.Deref(spec.TargetGroupProtocol, ""); protocol.HasServerIDs() {
 		out = append(out, fmt.Sprintf("spec.targetGroupProtocol: QUIC server IDs are not supported yet: AWS refuses to register targets in a "+
 			"target group of protocol %s, so their pods do not become Ready", protocol))
 	}
