@@ -11,7 +11,6 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -87,7 +86,7 @@ func TestBindingValidatorAsksForConsentAtCreation(t *testing.T) {
 			if tc.denied {
 				failTags(api)
 			}
-			warnings, err := validator.ValidateCreate(withOperation(t.Context(), admissionv1.Create), webhooktest.NewBinding("web"))
+			warnings, err := validator.create(t.Context(), creation(webhooktest.NewBinding("web")))
 			if tc.wantError {
 				if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "AccessDenied") {
 					t.Errorf("error %v, want an internal one", err)
@@ -119,7 +118,7 @@ func TestBindingDefaulterTellsNothingWithoutConsent(t *testing.T) {
 		api.SetTags(webhooktest.ARN, map[string]string{consent.TagKey: tag})
 		binding := bare(named)
 		binding.Namespace = "shop"
-		err := (&defaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), binding)
+		err := (&defaulter{facts: facts}).fill(t.Context(), creation(binding))
 		if diff := cmp.Diff(want, faultsIn(t, err)); diff != "" {
 			t.Errorf("faults with tag %s (-want +got):\n%s", tag, diff)
 		}
@@ -139,7 +138,7 @@ func TestBindingWebhooksRefuseForbiddenRole(t *testing.T) {
 	}
 	update := func(old, binding *v1beta1.TargetGroupBinding) func(context.Context, *validator) (admission.Warnings, error) {
 		return func(ctx context.Context, v *validator) (admission.Warnings, error) {
-			return v.ValidateUpdate(withOperation(ctx, admissionv1.Update), old, binding)
+			return v.update(ctx, changed(old, binding))
 		}
 	}
 	tests := map[string]struct {
@@ -148,12 +147,12 @@ func TestBindingWebhooksRefuseForbiddenRole(t *testing.T) {
 		wantWarn admission.Warnings
 	}{
 		"at creation": {do: func(ctx context.Context, v *validator) (admission.Warnings, error) {
-			return v.ValidateCreate(withOperation(ctx, admissionv1.Create), webhooktest.NewBinding("web", withRole(testRole)))
+			return v.create(ctx, creation(webhooktest.NewBinding("web", withRole(testRole))))
 		}, want: []string{want}},
 		"before creation": {do: func(ctx context.Context, v *validator) (admission.Warnings, error) {
 			binding := bare(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupName, s.IamRoleArnToAssume = "web", testRole })
 			binding.Namespace = "shop"
-			return nil, (&defaulter{facts: v.facts}).Default(withOperation(ctx, admissionv1.Create), binding)
+			return nil, (&defaulter{facts: v.facts}).fill(ctx, creation(binding))
 		}, want: []string{want}},
 		"set by an update": {do: update(webhooktest.NewBinding("web"), webhooktest.NewBinding("web", withRole(testRole))), want: []string{want}},
 		"there before":     {do: update(webhooktest.NewBinding("web", withRole(testRole)), webhooktest.NewBinding("web", withRole(testRole), shared)), wantWarn: admission.Warnings{"existing problem, not rejected: " + want}},
@@ -179,7 +178,7 @@ func TestBindingWebhooksRefuseForbiddenRole(t *testing.T) {
 func TestBindingValidatorAdmitsAllowedRole(t *testing.T) {
 	validator, _ := newValidator(t, webService())
 	validator.facts.policy = consent.Policy{Roles: allow(t, "shop: ['arn:aws:iam::210987654321:role/sh*']")}
-	if _, err := validator.ValidateCreate(withOperation(t.Context(), admissionv1.Create), webhooktest.NewBinding("web", withRole(testRole))); err != nil {
+	if _, err := validator.create(t.Context(), creation(webhooktest.NewBinding("web", withRole(testRole)))); err != nil {
 		t.Error(err)
 	}
 }

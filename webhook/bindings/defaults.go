@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -27,21 +26,17 @@ type defaulter struct {
 	facts *facts
 }
 
-// Default fills in the binding's spec. A complete spec costs no AWS call. Without its target group nothing can be filled in,
-// so Default rejects a missing one as Invalid, together with other faults of the spec; AWS's trouble is an InternalError. All
-// other faults are left to the CRD and the validator.
-func (d *defaulter) Default(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
-	req, err := admission.RequestFromContext(ctx)
-	if err != nil {
-		return apierrors.NewInternalError(err)
-	}
-	spec := &binding.Spec
+// fill completes the spec of a new binding. A complete one costs no AWS call. Without its target group nothing can be filled in, so
+// a missing one is rejected as Invalid, together with other faults of the spec; AWS's trouble is an InternalError. All other
+// faults are left to the CRD and the validator.
+func (d *defaulter) fill(ctx context.Context, req *bindingRequest) error {
+	spec := &req.binding.Spec
 	if req.Operation != admissionv1.Create || complete(spec) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	group, fault, err := d.facts.lookUp(ctx, binding)
+	group, fault, err := d.facts.lookUp(ctx, req)
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
@@ -49,10 +44,10 @@ func (d *defaulter) Default(ctx context.Context, binding *v1beta1.TargetGroupBin
 		fault = unbindable(spec, group)
 	}
 	if fault != nil {
-		return asInvalid(binding, append(specFaults(spec), fault))
+		return asInvalid(req.binding, append(specFaults(spec), fault))
 	}
 	if group != nil {
-		fill(spec, group)
+		fillFrom(group, spec)
 	}
 	return nil
 }
@@ -62,8 +57,8 @@ func complete(spec *v1beta1.TargetGroupBindingSpec) bool {
 		spec.VpcID != "" && spec.TargetGroupProtocol != nil
 }
 
-// fill sets the unset fields. What the user wrote stays, for the validator to compare.
-func fill(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) {
+// fillFrom sets the unset fields. What the user wrote stays, for the validator to compare.
+func fillFrom(group *elbv2.TargetGroup, spec *v1beta1.TargetGroupBindingSpec) {
 	if spec.TargetGroupARN == "" {
 		spec.TargetGroupARN = group.ARN
 	}
@@ -75,7 +70,7 @@ func fill(spec *v1beta1.TargetGroupBindingSpec, group *elbv2.TargetGroup) {
 	setDefault(&spec.TargetGroupProtocol, v1beta1.Protocol(group.Protocol))
 }
 
-// fillPatch returns the operations that set what fill has set.
+// fillPatch returns the operations that set what was filled in.
 func fillPatch(before, after *v1beta1.TargetGroupBindingSpec) []review.Operation {
 	var out []review.Operation
 	set := func(name, was, is string) {

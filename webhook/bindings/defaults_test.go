@@ -18,7 +18,6 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 	gocmp "github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
@@ -62,7 +61,7 @@ func TestBindingDefaulterFillsInFromTargetGroup(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			facts, _, api := testFacts(elbv2types.TargetTypeEnumIp)
-			err := (&defaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), tc.binding)
+			err := (&defaulter{facts: facts}).fill(t.Context(), creation(tc.binding))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +80,7 @@ func TestBindingDefaulterAssumesRole(t *testing.T) {
 	binding := bare(func(s *v1beta1.TargetGroupBindingSpec) {
 		s.TargetGroupName, s.IamRoleArnToAssume, s.AssumeRoleExternalId = "web", "arn:aws:iam::210987654321:role/shared", "handshake"
 	})
-	if err := (&defaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), binding); err != nil {
+	if err := (&defaulter{facts: facts}).fill(t.Context(), creation(binding)); err != nil {
 		t.Fatal(err)
 	}
 	want := []accounts.Role{{
@@ -134,7 +133,7 @@ func TestBindingDefaulterRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			facts, _, api := testFacts(cmp.Or(tc.targetType, elbv2types.TargetTypeEnumIp))
 			api.Before = func(context.Context, fakeelbv2.Call) error { return tc.awsError }
-			err := (&defaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Create), tc.binding)
+			err := (&defaulter{facts: facts}).fill(t.Context(), creation(tc.binding))
 			if tc.wantError != "" {
 				if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), tc.wantError) {
 					t.Errorf("error %v, want an internal one that says %q", err, tc.wantError)
@@ -183,9 +182,9 @@ func TestBindingDefaulterNamesRoleThatCannotBeAssumed(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			defaulter := &defaulter{facts: newFacts(refusingRoles(t, tc.code, tc.message), clock.RealClock{})}
-			err := defaulter.Default(withOperation(t.Context(), admissionv1.Create), bare(func(s *v1beta1.TargetGroupBindingSpec) {
+			err := defaulter.fill(t.Context(), creation(bare(func(s *v1beta1.TargetGroupBindingSpec) {
 				s.TargetGroupName, s.IamRoleArnToAssume, s.AssumeRoleExternalId = "web", role, externalID
-			}))
+			})))
 			if err == nil || strings.Contains(err.Error(), externalID) {
 				t.Fatalf("error %v, want one without the external ID", err)
 			}
@@ -205,7 +204,7 @@ func TestBindingDefaulterNamesRoleThatCannotBeAssumed(t *testing.T) {
 func TestBindingDefaulterLeavesUpdatesAlone(t *testing.T) {
 	facts, _, api := testFacts(elbv2types.TargetTypeEnumIp)
 	binding := bare(func(s *v1beta1.TargetGroupBindingSpec) { s.TargetGroupARN = webhooktest.ARN })
-	if err := (&defaulter{facts: facts}).Default(withOperation(t.Context(), admissionv1.Update), binding); err != nil {
+	if err := (&defaulter{facts: facts}).fill(t.Context(), changed(binding, binding)); err != nil {
 		t.Fatal(err)
 	}
 	if binding.Spec.TargetType != nil || len(api.Calls("")) != 0 {

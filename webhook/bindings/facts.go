@@ -57,12 +57,12 @@ func newFacts(clients Clients, clk clock.PassiveClock) *facts {
 	}
 }
 
-// lookUp returns the target group of a binding. It returns nil if ARN or role are missing or malformed, if the binding may
+// lookUp returns the target group of the binding. It returns nil if ARN or role are missing or malformed, if the binding may
 // not have the group, or if targetgate itself creates the binding. What AWS finds wrong with the user's input is a fault; trouble
 // of AWS or ours is an error.
-func (f *facts) lookUp(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*elbv2.TargetGroup, *field.Error, error) {
-	spec := &binding.Spec
-	if f.own.isAuthor(ctx) {
+func (f *facts) lookUp(ctx context.Context, req *bindingRequest) (*elbv2.TargetGroup, *field.Error, error) {
+	binding, spec := req.binding, &req.binding.Spec
+	if f.own.isAuthor(ctx, req.UserInfo.Username) {
 		return nil, nil, nil
 	}
 	if fault := f.roleFault(binding); fault != nil || !askable(spec) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -91,10 +90,7 @@ func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answe
 		return review.Answer{}, err
 	}
 	defer done()
-	return h.decide(admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-		UID: req.UID, Operation: req.Operation, Namespace: req.Namespace, DryRun: req.DryRun,
-		UserInfo: authenticationv1.UserInfo{Username: req.UserInfo.Username},
-	}}), req)
+	return h.decide(ctx, req)
 }
 
 // statusOf returns the status for the object's author. refused is false if the error is not the author's fault.
@@ -114,7 +110,7 @@ func admitted(warnings admission.Warnings, err error) (review.Answer, error) {
 // review fills in fields from the target group.
 func (d *defaulter) review(ctx context.Context, req *bindingRequest) (review.Answer, error) {
 	before := req.binding.Spec
-	if err := d.Default(ctx, req.binding); err != nil {
+	if err := d.fill(ctx, req); err != nil {
 		return review.Answer{}, err
 	}
 	return review.Answer{Patch: fillPatch(&before, &req.binding.Spec)}, nil
@@ -124,9 +120,9 @@ func (d *defaulter) review(ctx context.Context, req *bindingRequest) (review.Ans
 func (v *validator) review(ctx context.Context, req *bindingRequest) (review.Answer, error) {
 	switch req.Operation {
 	case admissionv1.Create:
-		return admitted(v.ValidateCreate(ctx, req.binding))
+		return admitted(v.create(ctx, req))
 	case admissionv1.Update:
-		return admitted(v.ValidateUpdate(ctx, req.old, req.binding))
+		return admitted(v.update(ctx, req))
 	default:
 		return review.Answer{}, nil
 	}

@@ -4,7 +4,6 @@
 package bindings
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -14,12 +13,12 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/webhooktest"
 )
 
@@ -78,6 +77,10 @@ func faultsIn(t *testing.T, err error) []string {
 	return out
 }
 
-func withOperation(ctx context.Context, operation admissionv1.Operation) context.Context {
-	return admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: operation}})
+func creation(binding *v1beta1.TargetGroupBinding) *bindingRequest {
+	return &bindingRequest{Operation: admissionv1.Create, binding: binding}
+}
+
+func changed(old, binding *v1beta1.TargetGroupBinding) *bindingRequest {
+	return &bindingRequest{Operation: admissionv1.Update, old: old, binding: binding}
 }

@@ -10,12 +10,11 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -57,15 +56,8 @@ func taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBin
 }
 
 // claim reserves the group for an admitted binding. Dry runs check the claims, but reserve nothing.
-func (v *validator) claim(
-	ctx context.Context, binding *v1beta1.TargetGroupBinding, others []v1beta1.TargetGroupBinding,
-) error {
-	req, err := admission.RequestFromContext(ctx)
-	if err != nil {
-		return apierrors.NewInternalError(err)
-	}
-	dryRun := req.DryRun != nil && *req.DryRun
-	return asInvalid(binding, v.claims.take(binding, others, !dryRun))
+func (v *validator) claim(req *bindingRequest, others []v1beta1.TargetGroupBinding) error {
+	return asInvalid(req.binding, v.claims.take(req.binding, others, !ptr.Deref(req.DryRun, false)))
 }
 
 // claimLife is how long an admitted binding reserves its group: longer than the cache lags, and short enough to wait for if

@@ -12,12 +12,9 @@ import (
 	"time"
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/webhooktest"
@@ -68,10 +65,9 @@ func TestClaims(t *testing.T) {
 					validator, api := newValidator(t, step.shown...)
 					api.AddGroup(testGroup(otherGroup.Spec.TargetGroupARN, elbv2types.TargetTypeEnumIp))
 					validator.claims = claims
-					ctx := admission.NewContextWithRequest(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-						Operation: admissionv1.Create, DryRun: ptr.To(step.dryRun),
-					}})
-					_, err := validator.ValidateCreate(ctx, step.binding)
+					req := creation(step.binding)
+					req.DryRun = &step.dryRun
+					_, err := validator.create(t.Context(), req)
 					if refused := len(faultsIn(t, err)) > 0; refused != step.refused {
 						t.Errorf("step %d: error %v, want a refusal: %v", i+1, err, step.refused)
 					}
@@ -91,7 +87,7 @@ func TestOnlyOneOfManyCreationsAtOnceIsLetIn(t *testing.T) {
 	for i := range 20 {
 		creations.Go(func() {
 			binding := webhooktest.NewBinding(strings.Repeat("a", i+1))
-			if _, err := validator.ValidateCreate(withOperation(t.Context(), admissionv1.Create), binding); err == nil {
+			if _, err := validator.create(t.Context(), creation(binding)); err == nil {
 				letIn.Add(1)
 			}
 		})
@@ -114,11 +110,11 @@ func TestClaimsOfUpdates(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			validator, _ := newValidator(t)
-			ctx := withOperation(t.Context(), admissionv1.Update)
-			if _, err := validator.ValidateUpdate(ctx, webhooktest.NewBinding("web", tc.old...), webhooktest.NewBinding("web", tc.new...)); err != nil {
+			req := changed(webhooktest.NewBinding("web", tc.old...), webhooktest.NewBinding("web", tc.new...))
+			if _, err := validator.update(t.Context(), req); err != nil {
 				t.Fatal(err)
 			}
-			_, err := validator.ValidateCreate(ctx, webhooktest.NewBinding("second", shared))
+			_, err := validator.create(t.Context(), creation(webhooktest.NewBinding("second", shared)))
 			if got := len(faultsIn(t, err)) > 0; got != tc.want {
 				t.Errorf("a creation right after gets %v, want a refusal: %v", err, tc.want)
 			}

@@ -33,16 +33,17 @@ type validator struct {
 	rules  bool // inbound rules are made
 }
 
-// ValidateCreate rejects an invalid binding with all faults at once. It compares the binding with its target group: trouble
+// create rejects an invalid binding with all faults at once. It compares the binding with its target group: trouble
 // with AWS is an InternalError, unless there are faults to report.
-func (v *validator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+func (v *validator) create(ctx context.Context, req *bindingRequest) (admission.Warnings, error) {
+	binding := req.binding
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	others, err := v.others(ctx, binding)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	group, fault, err := v.facts.lookUp(ctx, binding)
+	group, fault, err := v.facts.lookUp(ctx, req)
 	faults := faultsOf(&binding.Spec, others, group)
 	if fault != nil {
 		faults = append(faults, fault)
@@ -50,17 +51,18 @@ func (v *validator) ValidateCreate(ctx context.Context, binding *v1beta1.TargetG
 	if err := cmp.Or(asInvalid(binding, faults), asInternal(err)); err != nil {
 		return nil, err
 	}
-	if err := v.claim(ctx, binding, others); err != nil {
+	if err := v.claim(req, others); err != nil {
 		return nil, err
 	}
 	return v.warnAtCreation(ctx, binding, group), nil
 }
 
-// ValidateUpdate rejects invalid changes. An update that does not change the spec always passes: the metadata of a binding
+// update rejects invalid changes. An update that does not change the spec always passes: the metadata of a binding
 // from before our time must stay editable, above all its finalizer. Otherwise it rejects faults that the update makes. Faults
 // that were there before are warnings, because an earlier version or the incumbent accepted them. It asks AWS only if a field
 // changes that the target group determines.
-func (v *validator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
+func (v *validator) update(ctx context.Context, req *bindingRequest) (admission.Warnings, error) {
+	old, binding := req.old, req.binding
 	if equality.Semantic.DeepEqual(old.Spec, binding.Spec) {
 		return nil, nil
 	}
@@ -74,7 +76,7 @@ func (v *validator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.Ta
 	var fault *field.Error
 	var awsErr error
 	if asksAWS(&old.Spec, &binding.Spec) {
-		group, fault, awsErr = v.facts.lookUp(ctx, binding)
+		group, fault, awsErr = v.facts.lookUp(ctx, req)
 	}
 	made, found := splitNewFaults(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
 	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)
@@ -87,16 +89,11 @@ func (v *validator) ValidateUpdate(ctx context.Context, old, binding *v1beta1.Ta
 		return nil, err
 	}
 	if old.Spec.MultiClusterTargetGroup && !binding.Spec.MultiClusterTargetGroup {
-		if err := v.claim(ctx, binding, others); err != nil {
+		if err := v.claim(req, others); err != nil {
 			return nil, err
 		}
 	}
-	return append(warnOfFaults(found), v.warnAtUpdate(ctx, old, binding)...), nil
-}
-
-// ValidateDelete allows all deletions.
-func (v *validator) ValidateDelete(context.Context, *v1beta1.TargetGroupBinding) (admission.Warnings, error) {
-	return nil, nil
+	return append(warnOfFaults(found), v.warnAtUpdate(ctx, req)...), nil
 }
 
 // faultsOf returns the faults of the spec. It compares the spec with the group unless that is nil.

@@ -13,7 +13,6 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -115,7 +114,7 @@ func TestBindingValidatorOnCreate(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			validator, _ := newValidator(t, tc.others...)
-			_, err := validator.ValidateCreate(withOperation(t.Context(), admissionv1.Create), tc.binding)
+			_, err := validator.create(t.Context(), creation(tc.binding))
 			if diff := cmp.Diff(tc.want, faultsIn(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -189,7 +188,7 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			validator, _ := newValidator(t, append(tc.others, webhooktest.NewBinding("web", tc.old...))...)
-			_, err := validator.ValidateUpdate(withOperation(t.Context(), admissionv1.Update), webhooktest.NewBinding("web", tc.old...), webhooktest.NewBinding("web", tc.new...))
+			_, err := validator.update(t.Context(), changed(webhooktest.NewBinding("web", tc.old...), webhooktest.NewBinding("web", tc.new...)))
 			if diff := cmp.Diff(tc.want, faultsIn(t, err)); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
@@ -220,8 +219,7 @@ func TestBindingValidatorAsksAWSOnlyIfItMust(t *testing.T) {
 				calls++
 				return &smithy.GenericAPIError{Code: "Throttling", Message: "Rate exceeded"}
 			}
-			ctx := withOperation(t.Context(), admissionv1.Update)
-			_, err := validator.ValidateUpdate(ctx, webhooktest.NewBinding("web", tc.old...), webhooktest.NewBinding("web", tc.new...))
+			_, err := validator.update(t.Context(), changed(webhooktest.NewBinding("web", tc.old...), webhooktest.NewBinding("web", tc.new...)))
 			if calls != tc.wantCalls {
 				t.Errorf("%d AWS calls, want %d", calls, tc.wantCalls)
 			}
@@ -252,10 +250,10 @@ func TestBindingValidatorTroubleIsInternalError(t *testing.T) {
 			api.Before = func(context.Context, fakeelbv2.Call) error { return tc.awsError }
 			validator.ownVPC = func(context.Context) (string, error) { return ownVPCID, tc.vpcError }
 			validate := func(binding *v1beta1.TargetGroupBinding) (err error) {
-				if ctx := withOperation(t.Context(), admissionv1.Create); tc.old == nil {
-					_, err = validator.ValidateCreate(ctx, binding)
+				if tc.old == nil {
+					_, err = validator.create(t.Context(), creation(binding))
 				} else {
-					_, err = validator.ValidateUpdate(ctx, tc.old, binding)
+					_, err = validator.update(t.Context(), changed(tc.old, binding))
 				}
 				return err
 			}
@@ -315,14 +313,14 @@ func TestContradictions(t *testing.T) {
 // Defaulter and validator share what they know, and resolve a name anew each time: its group may be another one by then.
 func TestBindingCreationCostsOneDescription(t *testing.T) {
 	validator, api := newValidator(t)
-	defaulter, ctx := &defaulter{facts: validator.facts}, withOperation(t.Context(), admissionv1.Create)
+	defaulter := &defaulter{facts: validator.facts}
 	create := func(change func(*v1beta1.TargetGroupBindingSpec)) {
 		t.Helper()
-		binding := bare(change)
-		if err := defaulter.Default(ctx, binding); err != nil {
+		req := creation(bare(change))
+		if err := defaulter.fill(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := validator.ValidateCreate(ctx, binding); err != nil {
+		if _, err := validator.create(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,13 +56,14 @@ func (v *validator) warnAtCreation(
 }
 
 // warnAtUpdate uses the target group in the binding's status, and asks AWS only whether a new role can be assumed.
-func (v *validator) warnAtUpdate(ctx context.Context, old, binding *v1beta1.TargetGroupBinding) admission.Warnings {
+func (v *validator) warnAtUpdate(ctx context.Context, req *bindingRequest) admission.Warnings {
+	binding := req.binding
 	service := v.service(ctx, binding)
 	out := append(v.warnOfUnsupported(&binding.Spec), warnOfBackend(&binding.Spec, service)...)
-	if accounts.RoleOf(old) != accounts.RoleOf(binding) {
+	if accounts.RoleOf(req.old) != accounts.RoleOf(binding) {
 		ctx, cancel := context.WithTimeout(ctx, warnWithin)
 		defer cancel()
-		if _, fault, err := v.facts.lookUp(ctx, binding); err == nil && fault != nil {
+		if _, fault, err := v.facts.lookUp(ctx, req); err == nil && fault != nil {
 			out = append(out, fault.Error())
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -72,7 +71,7 @@ func TestBindingValidatorWarnsAtCreation(t *testing.T) {
 				}
 				return nil
 			}
-			got, err := validator.ValidateCreate(withOperation(t.Context(), admissionv1.Create), webhooktest.NewBinding("web", tc.change))
+			got, err := validator.create(t.Context(), creation(webhooktest.NewBinding("web", tc.change)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +112,7 @@ func TestBindingValidatorWarnsAtUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			validator, api := newValidator(t, webService(), endingPod("web-1", ptr.To[int64](60)))
 			binding := webhooktest.NewBinding("web", append([]change{toService("api")}, tc.new...)...)
-			got, err := validator.ValidateUpdate(withOperation(t.Context(), admissionv1.Update), webhooktest.NewBinding("web", tc.old...), binding)
+			got, err := validator.update(t.Context(), changed(webhooktest.NewBinding("web", tc.old...), binding))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +217,7 @@ func TestBindingValidatorWarnsOfNewRoleThatCannotBeAssumed(t *testing.T) {
 	validator, _ := newValidator(t, webService())
 	validator.facts = newFacts(refusingRoles(t, "AccessDenied", "not you"), clock.RealClock{})
 	binding := webhooktest.NewBinding("web", func(b *v1beta1.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = role })
-	got, err := validator.ValidateUpdate(withOperation(t.Context(), admissionv1.Update), webhooktest.NewBinding("web"), binding)
+	got, err := validator.update(t.Context(), changed(webhooktest.NewBinding("web"), binding))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,13 +239,13 @@ func TestBindingValidatorWarnsOfNothingWhileAWSHangs(t *testing.T) {
 		validate func(context.Context, *validator) (admission.Warnings, error)
 	}{
 		"deregistration delay": {hangs: "DescribeTargetGroupAttributes", validate: func(ctx context.Context, v *validator) (admission.Warnings, error) {
-			return v.ValidateCreate(ctx, webhooktest.NewBinding("web"))
+			return v.create(ctx, creation(webhooktest.NewBinding("web")))
 		}},
 		"new role": {hangs: "DescribeTargetGroups", validate: func(ctx context.Context, v *validator) (admission.Warnings, error) {
 			binding := webhooktest.NewBinding("web", func(b *v1beta1.TargetGroupBinding) {
 				b.Spec.IamRoleArnToAssume = "arn:aws:iam::210987654321:role/shared"
 			})
-			return v.ValidateUpdate(ctx, webhooktest.NewBinding("web"), binding)
+			return v.update(ctx, changed(webhooktest.NewBinding("web"), binding))
 		}},
 	}
 	for name, tc := range tests {
@@ -260,7 +259,7 @@ func TestBindingValidatorWarnsOfNothingWhileAWSHangs(t *testing.T) {
 					return nil
 				}
 				begun := time.Now()
-				got, err := tc.validate(withOperation(t.Context(), admissionv1.Create), validator)
+				got, err := tc.validate(t.Context(), validator)
 				if err != nil || len(got) > 0 || time.Since(begun) != warnWithin {
 					t.Errorf("warnings %v, error %v after %s; want neither after %s", got, err, time.Since(begun), warnWithin)
 				}
