@@ -21,10 +21,10 @@ import (
 
 // aws is the program's access to AWS.
 type aws struct {
-	known   *accounts.Accounts
-	clients *elbv2.Clients
-	ec2     *ec2.Client
-	ownVPC  func(context.Context) (string, error)
+	accounts *accounts.Accounts
+	clients  *elbv2.Clients
+	ec2      *ec2.Client
+	ownVPC   func(context.Context) (string, error)
 }
 
 // newAWS finds Region and credentials where the SDK finds them. It makes no call, except to the instance metadata service
@@ -43,14 +43,14 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	if cfg.Region == "" {
 		return nil, errors.New("no AWS Region: set --aws-region or AWS_REGION")
 	}
-	known := accounts.New(cfg, accounts.Settings{
+	all := accounts.New(cfg, accounts.Settings{
 		Endpoints: opts.Endpoints, Throttle: opts.Throttle, MaxRetries: opts.MaxRetries, UserAgent: "targetgate/" + version,
 		Sessions: opts.Sessions,
 	})
-	if err := metrics.Registry.Register(known); err != nil {
+	if err := metrics.Registry.Register(all); err != nil {
 		return nil, fmt.Errorf("registering AWS budget metrics: %w", err)
 	}
-	return &aws{known: known, clients: elbv2.NewClients(known), ec2: ec2.NewClient(known), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
+	return &aws{accounts: all, clients: elbv2.NewClients(all), ec2: ec2.NewClient(all), ownVPC: ownVPC(opts.VpcID, cfg)}, nil
 }
 
 // ownVPC returns the flag's value, or asks the instance metadata service each time: the VPC is rarely needed.

@@ -49,7 +49,7 @@ func (o *options) recordNamespace() string {
 const releaseTimeout = 30 * time.Second
 
 // newNetworking is nil when no rules are made.
-func newNetworking(opts *options, mgr ctrl.Manager, aws *ec2.Client, ownVPC func(context.Context) (string, error)) *networking.Settings {
+func newNetworking(opts *options, mgr ctrl.Manager, ec2 *ec2.Client, ownVPC func(context.Context) (string, error)) *networking.Settings {
 	if !opts.Networking.Make {
 		return nil
 	}
@@ -57,7 +57,7 @@ func newNetworking(opts *options, mgr ctrl.Manager, aws *ec2.Client, ownVPC func
 		ClusterName: opts.ClusterName, VPC: ownVPC, ExtraTags: opts.Networking.ExtraTags,
 		Restricted: !opts.Networking.Unrestricted, RuleQuota: opts.Networking.Quota,
 		Partial: len(opts.WatchNamespaces) > 0, DriftInterval: opts.DriftInterval, ReleaseTimeout: releaseTimeout, Clock: clock.RealClock{},
-		EC2: aws,
+		EC2: ec2,
 		Records: &networking.ConfigMap{
 			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(),
 			Key: client.ObjectKey{Namespace: opts.recordNamespace(), Name: "targetgate-security-group-rules"},

@@ -229,9 +229,9 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	reconciler.Applier = &apply.Applier{
 		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
 		Late: apply.Calls{
-			ELB: provision.NewELB(aws.known, budget.ClassLate), EC2: provision.NewEC2(aws.known, budget.ClassLate),
-			WAF:        wafv2.NewClient(aws.known, budget.ClassLate),
-			WAFClassic: wafclassic.NewClient(aws.known, budget.ClassLate), Shield: shield.NewClient(aws.known, budget.ClassLate),
+			ELB: provision.NewELB(aws.accounts, budget.ClassLate), EC2: provision.NewEC2(aws.accounts, budget.ClassLate),
+			WAF:        wafv2.NewClient(aws.accounts, budget.ClassLate),
+			WAFClassic: wafclassic.NewClient(aws.accounts, budget.ClassLate), Shield: shield.NewClient(aws.accounts, budget.ClassLate),
 		},
 		Bindings: mgr.GetClient(), View: view, VPC: vpc,
 	}

@@ -30,10 +30,10 @@ type provisionCalls struct {
 
 func newProvisionCalls(aws *aws) provisionCalls {
 	return provisionCalls{
-		elb: provision.NewELB(aws.known, budget.ClassProvision), ec2: provision.NewEC2(aws.known, budget.ClassProvision),
-		waf: wafv2.NewClient(aws.known, budget.ClassProvision), acm: acm.NewClient(aws.known, budget.ClassProvision),
-		route53:    route53.NewClient(aws.known, budget.ClassProvision),
-		wafClassic: wafclassic.NewClient(aws.known, budget.ClassProvision), shield: shield.NewClient(aws.known, budget.ClassProvision),
+		elb: provision.NewELB(aws.accounts, budget.ClassProvision), ec2: provision.NewEC2(aws.accounts, budget.ClassProvision),
+		waf: wafv2.NewClient(aws.accounts, budget.ClassProvision), acm: acm.NewClient(aws.accounts, budget.ClassProvision),
+		route53:    route53.NewClient(aws.accounts, budget.ClassProvision),
+		wafClassic: wafclassic.NewClient(aws.accounts, budget.ClassProvision), shield: shield.NewClient(aws.accounts, budget.ClassProvision),
 	}
 }
 

@@ -45,42 +45,42 @@ type Input struct {
 }
 
 // fillStatus brings the status up to date.
-func fillStatus(status *v1beta1.TargetGroupBindingStatus, v Input, now metav1.Time) {
-	if acted := v.actedOn(); acted > max(0, ptr.Deref(status.ObservedGeneration, 0)) {
+func fillStatus(status *v1beta1.TargetGroupBindingStatus, in Input, now metav1.Time) {
+	if acted := in.actedOn(); acted > max(0, ptr.Deref(status.ObservedGeneration, 0)) {
 		status.ObservedGeneration = &acted
 	}
-	for _, condition := range []metav1.Condition{v.ready(), v.degraded()} {
-		if condition.Reason == v1beta1.ReasonReading && saidReady(status, v.Generation) {
+	for _, condition := range []metav1.Condition{in.ready(), in.degraded()} {
+		if condition.Reason == v1beta1.ReasonReading && saidReady(status, in.Generation) {
 			continue // by an earlier process, and nothing contradicts it
 		}
-		condition.ObservedGeneration = v.Generation
+		condition.ObservedGeneration = in.Generation
 		condition.Message = events.Cut(condition.Message)
 		condition.LastTransitionTime = now // kept by SetStatusCondition while the status stays
 		apimeta.SetStatusCondition(&status.Conditions, condition)
 	}
-	v.fillNetworking(status, now)
-	if v.Complete {
-		status.Targets = conditions.CountTargets(v.Group.Targets)
+	in.fillNetworking(status, now)
+	if in.Complete {
+		status.Targets = conditions.CountTargets(in.Group.Targets)
 	}
-	if v.Pods != nil {
+	if in.Pods != nil {
 		status.Pods = &v1beta1.PodCounts{
-			Gated: int32(v.Pods.Gated), Waiting: int32(v.Pods.Waiting), Ungated: int32(v.Pods.Ungated),
+			Gated: int32(in.Pods.Gated), Waiting: int32(in.Pods.Waiting), Ungated: int32(in.Pods.Ungated),
 		}
 	}
-	status.TargetGroup = v.Group.Settings
+	status.TargetGroup = in.Group.Settings
 }
 
 // fillNetworking sets the condition NetworkingReady, which a binding has while inbound rules are made for it.
-func (v Input) fillNetworking(status *v1beta1.TargetGroupBindingStatus, now metav1.Time) {
-	if v.Rules == (networking.State{}) {
+func (in Input) fillNetworking(status *v1beta1.TargetGroupBindingStatus, now metav1.Time) {
+	if in.Rules == (networking.State{}) {
 		apimeta.RemoveStatusCondition(&status.Conditions, v1beta1.ConditionNetworkingReady)
 		return
 	}
 	c := metav1.Condition{
-		Type: v1beta1.ConditionNetworkingReady, Status: metav1.ConditionFalse, Reason: v.Rules.Reason, Message: events.Cut(v.Rules.Message),
-		ObservedGeneration: v.Generation, LastTransitionTime: now,
+		Type: v1beta1.ConditionNetworkingReady, Status: metav1.ConditionFalse, Reason: in.Rules.Reason, Message: events.Cut(in.Rules.Message),
+		ObservedGeneration: in.Generation, LastTransitionTime: now,
 	}
-	switch v.Rules.Progress {
+	switch in.Rules.Progress {
 	case networking.Ready:
 		c.Status = metav1.ConditionTrue
 	case networking.Progressing:
@@ -91,11 +91,11 @@ func (v Input) fillNetworking(status *v1beta1.TargetGroupBindingStatus, now meta
 
 // actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has accepted it, or there
 // was nothing to send, or it is refused. It is 0 when there is none; an earlier process may know of one.
-func (v Input) actedOn() int64 {
-	if v.Unsupported != "" && !v.Successor || v.Forbidden != "" || v.Promptly {
-		return v.Generation
+func (in Input) actedOn() int64 {
+	if in.Unsupported != "" && !in.Successor || in.Forbidden != "" || in.Promptly {
+		return in.Generation
 	}
-	return v.Group.Acted
+	return in.Group.Acted
 }
 
 // saidReady reports whether the status calls that generation of the spec Ready.
@@ -104,26 +104,26 @@ func saidReady(status *v1beta1.TargetGroupBindingStatus, generation int64) bool 
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == generation
 }
 
-func (v Input) ready() metav1.Condition {
+func (in Input) ready() metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse}
-	reason, message := v.trouble()
+	reason, message := in.trouble()
 	switch {
 	case reason != "":
 		c.Reason, c.Message = reason, message
-	case v.Deleting:
+	case in.Deleting:
 		c.Reason, c.Message = v1beta1.ReasonDeleting, "Deregistering all targets"
-	case !v.Complete, v.Hold.Withheld:
+	case !in.Complete, in.Hold.Withheld:
 		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
-	case !v.Plan.ReplacedAt.IsZero():
+	case !in.Plan.ReplacedAt.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
 		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until others are healthy, for %s at most; those whose nodes are to be "+
-			"replaced stay until as many others are", v.Policy.ReplacementTimeout)
-	case v.Group.Working:
+			"replaced stay until as many others are", in.Policy.ReplacementTimeout)
+	case in.Group.Working:
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, v1beta1.ReasonReconciled
 		c.Message = "Every endpoint that belongs in the target group is registered"
-		if n := v.Plan.NodesStay; n > 0 {
+		if n := in.Plan.NodesStay; n > 0 {
 			c.Message += fmt.Sprintf("; %d nodes that are to be replaced stay until as many others are healthy", n)
 		}
 	}
@@ -131,26 +131,26 @@ func (v Input) ready() metav1.Condition {
 }
 
 // trouble is what keeps targets from being registered and deregistered; empty when nothing does.
-func (v Input) trouble() (reason, message string) {
-	err := v.Group.Failure()
+func (in Input) trouble() (reason, message string) {
+	err := in.Group.Failure()
 	switch {
-	case v.Rival != "":
-		return v1beta1.ReasonTwoControllers, v.Rival
-	case v.Unsupported != "":
-		return v1beta1.ReasonNotSupported, v.Unsupported
-	case v.Forbidden != "":
-		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + v.Forbidden
+	case in.Rival != "":
+		return v1beta1.ReasonTwoControllers, in.Rival
+	case in.Unsupported != "":
+		return v1beta1.ReasonNotSupported, in.Unsupported
+	case in.Forbidden != "":
+		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + in.Forbidden
 	case err != nil:
 		return awsReason(err), awserr.Message(err)
-	case v.Hold.Withheld && v.Hold.Reason != "":
-		return v.Hold.Reason, v.Hold.Message
-	case v.ClaimFailure != nil:
-		return v1beta1.ReasonKubernetesError, v.ClaimFailure.Error()
-	case v.Missing != "":
+	case in.Hold.Withheld && in.Hold.Reason != "":
+		return in.Hold.Reason, in.Hold.Message
+	case in.ClaimFailure != nil:
+		return v1beta1.ReasonKubernetesError, in.ClaimFailure.Error()
+	case in.Missing != "":
 		return v1beta1.ReasonBackendNotFound, fmt.Sprintf("%s; registered targets are kept while their pods live, for %s at most",
-			v.Missing, v.Policy.ReplacementTimeout)
+			in.Missing, in.Policy.ReplacementTimeout)
 	default:
-		return v.troubleOfSome()
+		return in.troubleOfSome()
 	}
 }
 
@@ -166,39 +166,39 @@ func awsReason(err error) string {
 }
 
 // troubleOfSome is what keeps single targets out.
-func (v Input) troubleOfSome() (reason, message string) {
-	refused := append(v.Group.Deregistration.Words(), v.Group.Registration.Words()...)
+func (in Input) troubleOfSome() (reason, message string) {
+	refused := append(in.Group.Deregistration.Words(), in.Group.Registration.Words()...)
 	switch {
 	case len(refused) > 0:
 		return v1beta1.ReasonTargetsRefused, strings.Join(refused, "; ")
-	case len(v.Plan.LeftOut) > 0:
-		return v1beta1.ReasonTargetGroupFull, v.Policy.GroupFull()
-	case v.Unlisted != "":
-		return v1beta1.ReasonNoEndpoint, v.Unlisted
+	case len(in.Plan.LeftOut) > 0:
+		return v1beta1.ReasonTargetGroupFull, in.Policy.GroupFull()
+	case in.Unlisted != "":
+		return v1beta1.ReasonNoEndpoint, in.Unlisted
 	default:
 		return "", ""
 	}
 }
 
 // degraded also tells of trouble that leaves the targets alone.
-func (v Input) degraded() metav1.Condition {
+func (in Input) degraded() metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue}
-	c.Reason, c.Message = v.trouble()
-	err := v.Group.SettingsFailure
+	c.Reason, c.Message = in.trouble()
+	err := in.Group.SettingsFailure
 	switch {
 	case c.Reason != "":
 	case err != nil:
 		c.Reason, c.Message = awsReason(err), awserr.Message(err)
-	case v.Plan.UnreadyKept.Now:
+	case in.Plan.UnreadyKept.Now:
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
 		c.Message = fmt.Sprintf("Fewer than %d %% of the pods or nodes are ready and healthy (--min-ready-percent), or the only healthy nodes "+
-			"are unready: unready ones stay registered", v.Policy.MinReadyPercent)
-	case v.Hold.Reason != "":
-		c.Reason, c.Message = v.Hold.Reason, v.Hold.Message
-	case v.Skipped != "":
-		c.Reason, c.Message = v1beta1.ReasonEndpointSkipped, v.Skipped
-	case v.Shortfall != "":
-		c.Reason, c.Message = v1beta1.ReasonNotSupported, v.Shortfall
+			"are unready: unready ones stay registered", in.Policy.MinReadyPercent)
+	case in.Hold.Reason != "":
+		c.Reason, c.Message = in.Hold.Reason, in.Hold.Message
+	case in.Skipped != "":
+		c.Reason, c.Message = v1beta1.ReasonEndpointSkipped, in.Skipped
+	case in.Shortfall != "":
+		c.Reason, c.Message = v1beta1.ReasonNotSupported, in.Shortfall
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonHealthy, "Nothing is wrong"
 	}

@@ -72,12 +72,12 @@ type pendingWrite struct {
 
 // Write has what a pass has seen written if it differs from what we wrote last, and says when to come back for what may pass. The
 // comparison is with our own memory, as the cache may be behind it.
-func (w *Writer) Write(s *Status, binding *v1beta1.TargetGroupBinding, v Input) time.Duration {
+func (w *Writer) Write(s *Status, binding *v1beta1.TargetGroupBinding, in Input) time.Duration {
 	now := w.clock.Now()
 	old := s.latest(&binding.Status)
 	wanted := old.DeepCopy()
-	fillStatus(wanted, v, metav1.NewTime(now))
-	report.SetGauges(client.ObjectKeyFromObject(binding), wanted, v.Pods)
+	fillStatus(wanted, in, metav1.NewTime(now))
+	report.SetGauges(client.ObjectKeyFromObject(binding), wanted, in.Pods)
 	wait, due := s.plan(binding, old, wanted, now)
 	if due {
 		w.queue.Add(s)
