@@ -86,7 +86,7 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 		},
 	})
 	b.Reconciler = &Reconciler{
-		Client: c, Recorder: b, Clock: b.clock, View: b, Facts: b, Planner: b, Applier: b,
+		Client: c, Recorder: b, Clock: b.clock, View: b, Lookup: b.Lookup, MakePlan: b.Plan, Applier: b,
 		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
 	}
 	return b

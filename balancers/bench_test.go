@@ -74,9 +74,9 @@ func benchPropose(b *testing.B, each int) {
 	bed.see(edge, balancer("old", true, 80))
 	bed.Client = c
 	bed.Options.Limits.Rules, bed.Options.Limits.TargetGroups = 5000, 5000
-	bed.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+	bed.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{Rules: 5000, TargetGroups: 5000})
-	})
+	}
 	b.ResetTimer()
 	for range b.N {
 		p, err := bed.Propose(b.Context(), edge)

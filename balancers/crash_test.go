@@ -156,9 +156,9 @@ func callsUntilDone(t *testing.T, after int) []string {
 	m, view := &maker{after: after}, &world{}
 	calls := apply.Calls{ELB: m, EC2: m}
 	b.View = view
-	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{})
-	})
+	}
 	b.Applier = &apply.Applier{Calls: calls, Late: calls, View: view, Bindings: b.Client, VPC: "vpc-1"}
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

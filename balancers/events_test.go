@@ -46,7 +46,7 @@ func TestSuccessIsToldWhenAllStepsHadTheirTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 			b.see(edge, balancer("old", true, 80))
-			b.Planner = PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return tc.steps, nil })
+			b.MakePlan = func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return tc.steps, nil }
 			b.apply = func(apply.Pass) apply.Result { return tc.result }
 			b.mustPass(edge)
 			if diff := cmp.Diff(tc.want, b.events); diff != "" {

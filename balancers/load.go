@@ -204,10 +204,10 @@ func (p *pass) build(ctx context.Context) error {
 	}
 	needs := input.NeedsOf(in)
 	var err error
-	if in.AWS, err = p.Facts.Lookup(ctx, p.id, needs); err != nil && in.Rediscover { // that can wait
+	if in.AWS, err = p.Lookup(ctx, p.id, needs); err != nil && in.Rediscover { // that can wait
 		in.Rediscover = false
 		needs = input.NeedsOf(in)
-		in.AWS, err = p.Facts.Lookup(ctx, p.id, needs)
+		in.AWS, err = p.Lookup(ctx, p.id, needs)
 	}
 	if err != nil {
 		return err

@@ -19,9 +19,9 @@ import (
 
 // planning has the bed plan for real.
 func (b *bed) planning() *bed {
-	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{})
-	})
+	}
 	return b
 }
 

@@ -36,10 +36,12 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 
 	View    View
-	Facts   Facts
 	Secrets Secrets // nil has those who need one held
-	Planner Planner
 	Applier Applier
+	// Lookup looks things up in AWS that belong to no stack.
+	Lookup func(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error)
+	// MakePlan says by which steps what is seen becomes what is wanted, and which rules have no room.
+	MakePlan func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
 	// SecretChanges calls the function with each group whose Secrets change, until the context ends; nil for never.
 	SecretChanges func(context.Context, func(membership.Group))
 	// Issuer is nil when certificates are issued for nobody.
@@ -73,11 +75,6 @@ type View interface {
 	Complete(ctx context.Context, wanted stack.Stack) (bool, error)
 }
 
-// Facts looks things up in AWS that belong to no stack.
-type Facts interface {
-	Lookup(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error)
-}
-
 // Issuer requests certificates.
 type Issuer interface {
 	Stacks
@@ -89,19 +86,6 @@ type Issuer interface {
 type Secrets interface {
 	// Of has those that a group needs now, in place of those that it needed before.
 	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret
-}
-
-// Planner says by which steps what is seen becomes what is wanted, and which rules have no room.
-type Planner interface {
-	Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
-}
-
-// PlannerFunc is a function as a Planner.
-type PlannerFunc func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
-
-// Plan implements Planner.
-func (f PlannerFunc) Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
-	return f(wanted, seen)
 }
 
 // Applier does steps.
@@ -263,7 +247,7 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 		p.before = append(p.before, balancer.ARN)
 	}
 	var planned steps.Plan
-	planned, p.overflow = p.Planner.Plan(p.wanted, p.seen)
+	planned, p.overflow = p.MakePlan(p.wanted, p.seen)
 	return planned, nil
 }
 

@@ -27,14 +27,14 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 	b.delete("gone")
 	b.unknown = errors.New("no answer")
 	var changes []steps.Step
-	b.Planner = PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		planned, over := plan.Make(wanted, seen, plan.Options{Rules: 100})
 		changes = slices.DeleteFunc(slices.Clone(planned), func(s steps.Step) bool {
 			_, is := s.Change.(steps.SetWebACL)
 			return !is
 		})
 		return planned, over
-	})
+	}
 	if result := b.mustPass(edge); result.RequeueAfter != faultPause || len(changes) > 0 {
 		t.Errorf("again in %v, want %v; steps %v, want none for the web ACL", result.RequeueAfter, faultPause, changes)
 	}
@@ -67,7 +67,7 @@ func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
 			guarded := ingressOf("guarded", edge)
 			guarded.Annotations["alb.ingress.kubernetes.io/"+tc.annotation] = tc.value
 			b := newBed(t, guarded, webService())
-			b.Facts = knownACLs{b.Facts}
+			b.Reconciler.Lookup = b.knownACLs
 			b.see(edge, balancer("edge", true, 80))
 			b.unknown = errors.New("no answer")
 			if b.mustPass(edge); (hostname(b.get("guarded")) != "") != tc.named {
@@ -77,11 +77,9 @@ func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
 	}
 }
 
-// knownACLs has every web ACL of AWS WAF Classic.
-type knownACLs struct{ Facts }
-
-func (k knownACLs) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error) {
-	out, err := k.Facts.Lookup(ctx, id, needs)
+// knownACLs is a Lookup that finds every web ACL of AWS WAF Classic.
+func (b *bed) knownACLs(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error) {
+	out, err := b.Lookup(ctx, id, needs)
 	out.ClassicACLs = map[string]input.Named{}
 	for _, id := range needs.ClassicACLs {
 		out.ClassicACLs[id] = input.Named{ARN: id}

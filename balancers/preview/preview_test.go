@@ -75,10 +75,10 @@ func newPreview(t *testing.T, aws *account, documents string, more ...client.Obj
 	})
 	snapshot := NewSnapshot(c, nil)
 	return &Preview{Snapshot: snapshot, Reconciler: &balancers.Reconciler{
-		Client: snapshot, Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), View: aws, Facts: aws,
-		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+		Client: snapshot, Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), View: aws, Lookup: aws.Lookup,
+		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, plan.Options{})
-		}),
+		},
 		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb",
 	}}
 }
@@ -268,7 +268,7 @@ func TestGroupsThatCannotBePlannedAreCounted(t *testing.T) {
 		{"all", map[string]error{"edge": away, "other": away}, 2, "  could not be planned: AWS is away\n2 groups could not be planned.\n"},
 	} {
 		p := newPreview(t, &account{errs: c.errs}, webService+claimed("a", "edge")+claimed("z", "other"))
-		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil })
+		p.Reconciler.MakePlan = func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil }
 		report := must(t)(p.All(t.Context()))
 		if got := text(t, report); !strings.HasSuffix(got, c.end) || report.Failed != c.failed || report.Changes {
 			t.Errorf("%s: %d failed, changes %t, want %d and an end of %q:\n%s", c.name, report.Failed, report.Changes, c.failed, c.end, got)
@@ -312,7 +312,7 @@ func TestATakeOverWithNothingToDoSaysSo(t *testing.T) {
 			"0 steps, and 1 write to Ingresses. Nothing to report for 0 other groups.\n",
 	} {
 		p := newPreview(t, &account{seen: map[string]stack.Stack{"edge": seen}}, webService+documents)
-		p.Reconciler.Planner = balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil })
+		p.Reconciler.MakePlan = func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil }
 		report := must(t)(p.All(t.Context()))
 		if got := text(t, report); got != want || report.Changes != strings.HasPrefix(want, "Group") || report.IsFaulty() {
 			t.Errorf("changes %t, got\n%s\nwant\n%s", report.Changes, got, want)

@@ -67,9 +67,9 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 	snapshot.home = key.Namespace
 	options.DefaultTargetType = flags.DefaultTargetType
 	reconciler := &balancers.Reconciler{
-		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Facts: nowhere{}, Secrets: nowhere{},
+		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Lookup: nowhere{}.Lookup, Secrets: nowhere{},
 		Class: flags.IngressClass, Options: options,
-		Planner: balancers.PlannerFunc(func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil }),
+		MakePlan: func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil },
 	}
 	out := Routes{Deleted: object.DeletionTimestamp != nil}
 	if entries := object.Status.LoadBalancer.Ingress; len(entries) > 0 {

@@ -72,9 +72,10 @@ func (o *planOptions) plan(ctx context.Context, in io.Reader) (preview.Report, e
 		return preview.Report{}, err
 	}
 	snapshot := preview.NewSnapshot(c, o.WatchNamespaces)
-	p := &preview.Preview{Reconciler: newReconciler(&o.options, newProvisionCalls(aws), snapshot), Snapshot: snapshot}
-	p.Reconciler.Secrets = &secrets.Reader{Client: snapshot, Label: o.Provision.SecretsLabel}
-	return o.ask(ctx, p, namespace, in)
+	calls := newProvisionCalls(aws)
+	reconciler := newReconciler(&o.options, newView(&o.options, calls), newLookup(&o.options, calls), snapshot)
+	reconciler.Secrets = &secrets.Reader{Client: snapshot, Label: o.Provision.SecretsLabel}
+	return o.ask(ctx, &preview.Preview{Reconciler: reconciler, Snapshot: snapshot}, namespace, in)
 }
 
 func (o *planOptions) ask(ctx context.Context, p *preview.Preview, namespace string, in io.Reader) (preview.Report, error) {

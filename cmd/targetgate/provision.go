@@ -211,7 +211,8 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	}
 	o.Ingress.VPC = vpc
 	calls := newProvisionCalls(aws)
-	reconciler := newReconciler(opts, calls, mgr.GetClient())
+	view, lookup := newView(opts, calls), newLookup(opts, calls)
+	reconciler := newReconciler(opts, view, lookup, mgr.GetClient())
 	reconciler.Recorder = recorder
 	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
@@ -219,12 +220,11 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	}
 	watcher := &secrets.Watcher{Client: clientset, Label: o.SecretsLabel}
 	reconciler.Secrets, reconciler.SecretChanges = watcher, watcher.Start
-	view := reconciler.View.(*account.View) //nolint:forcetypeassert // newReconciler makes it
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
 	}
-	if issuer := reconciler.Facts.(*lookup.Lookup).Issuer; issuer != nil { //nolint:forcetypeassert // newReconciler makes it
-		reconciler.Issuer = issuer
+	if lookup.Issuer != nil {
+		reconciler.Issuer = lookup.Issuer
 	}
 	reconciler.Applier = &apply.Applier{
 		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
@@ -239,25 +239,13 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 }
 
 // newReconciler is one that can propose. To do what it proposes it needs an Applier and a Recorder.
-func newReconciler(opts *options, calls provisionCalls, c client.Client) *balancers.Reconciler {
-	o, now := &opts.Provision, clock.RealClock{}
-	vpc := o.Ingress.VPC
+func newReconciler(opts *options, view *account.View, lookup *lookup.Lookup, c client.Client) *balancers.Reconciler {
+	o := &opts.Provision
 	return &balancers.Reconciler{
-		Client: c, Clock: now,
-		View: &account.View{
-			ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now,
-			Cluster: opts.ClusterName, VPC: vpc, Interval: o.DriftInterval,
-		},
-		Facts: &lookup.Lookup{
-			Network: &account.Network{
-				EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now, VPC: vpc,
-			},
-			Certificates: &account.Issued{ACM: calls.acm, Clock: now},
-			Issuer:       newIssuer(opts, calls),
-		},
-		Planner: balancers.PlannerFunc(func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+		Client: c, Clock: clock.RealClock{}, View: view, Lookup: lookup.Lookup,
+		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())
-		}),
+		},
 		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
 		SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
 	}

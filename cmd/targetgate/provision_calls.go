@@ -13,7 +13,9 @@ import (
 	"github.com/targetgate/targetgate/aws/shield"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/aws/wafv2"
+	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 // provisionCalls are the clients of AWS for load balancers.
@@ -34,6 +36,25 @@ func newProvisionCalls(aws *aws) provisionCalls {
 		waf: wafv2.NewClient(aws.accounts, budget.ClassProvision), acm: acm.NewClient(aws.accounts, budget.ClassProvision),
 		route53:    route53.NewClient(aws.accounts, budget.ClassProvision),
 		wafClassic: wafclassic.NewClient(aws.accounts, budget.ClassProvision), shield: shield.NewClient(aws.accounts, budget.ClassProvision),
+	}
+}
+
+func newView(opts *options, calls provisionCalls) *account.View {
+	return &account.View{
+		ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: clock.RealClock{},
+		Cluster: opts.ClusterName, VPC: opts.Provision.Ingress.VPC, Interval: opts.Provision.DriftInterval,
+	}
+}
+
+func newLookup(opts *options, calls provisionCalls) *lookup.Lookup {
+	now := clock.RealClock{}
+	return &lookup.Lookup{
+		Network: &account.Network{
+			EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now,
+			VPC: opts.Provision.Ingress.VPC,
+		},
+		Certificates: &account.Issued{ACM: calls.acm, Clock: now},
+		Issuer:       newIssuer(opts, calls),
 	}
 }
 
