@@ -54,7 +54,7 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	if p.members, err = p.load(ctx); err != nil {
 		return out, err
 	}
-	out.Writes = p.claims()
+	out.Writes = p.proposedFinalizers()
 	for _, member := range p.members.Active {
 		out.Members = append(out.Members, nameOf(member.Ingress))
 	}
@@ -66,7 +66,7 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 		out.Leaving = append(out.Leaving, nameOf(member))
 	}
 	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
-	out.Writes = append(out.Writes, p.statuses(out.Plan)...)
+	out.Writes = append(out.Writes, p.proposedStatuses(out.Plan)...)
 	for _, member := range p.members.Inactive {
 		out.Writes = append(out.Writes, Write{nameOf(member), "remove the finalizer " + group.Finalizer()})
 	}
@@ -122,8 +122,8 @@ func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []re
 	return nil
 }
 
-// claims are the finalizers that active members get.
-func (p *pass) claims() (out []Write) {
+// proposedFinalizers are those that active members get.
+func (p *pass) proposedFinalizers() (out []Write) {
 	for _, member := range p.members.Active {
 		if !(claims{p}).isClaimed(member.Ingress) {
 			out = append(out, Write{nameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
@@ -132,8 +132,8 @@ func (p *pass) claims() (out []Write) {
 	return out
 }
 
-// statuses are the statuses that change when all steps are done.
-func (p *pass) statuses(planned steps.Plan) (out []Write) {
+// proposedStatuses are those that change when all steps are done.
+func (p *pass) proposedStatuses(planned steps.Plan) (out []Write) {
 	isNew := slices.ContainsFunc(planned, func(s steps.Step) bool {
 		c, is := s.Change.(steps.CreateLoadBalancer)
 		return is && !c.LoadBalancer.Network
