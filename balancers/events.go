@@ -54,15 +54,11 @@ type told struct {
 	kind, reason, note string
 }
 
-// maxNote is what the API server takes.
-const maxNote = 1000
-
 // teller tells members what they should know.
 type teller struct{ *pass }
 
 func (p teller) tell(member *networkingv1.Ingress, kind, reason, format string, args ...any) {
-	note := fmt.Sprintf(format, args...)
-	p.notices = append(p.notices, notice{member, told{member.UID, kind, reason, note[:min(maxNote, len(note))]}})
+	p.notices = append(p.notices, notice{member, told{member.UID, kind, reason, fmt.Sprintf(format, args...)}})
 }
 
 func (p teller) warn(member *networkingv1.Ingress, reason, format string, args ...any) {

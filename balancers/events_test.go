@@ -106,14 +106,6 @@ func TestALoadBalancerThatIsNotActiveIsTold(t *testing.T) {
 	}
 }
 
-func TestANoteIsAsLongAsTheAPIServerTakes(t *testing.T) {
-	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
-	b.viewErr = errors.New(strings.Repeat("x", 2*maxNote))
-	if _, err := b.pass(edge); err == nil || len(b.events) != 1 || len(b.events[0]) != len("a Warning FailedBuildModel: ")+maxNote {
-		t.Errorf("error %v, events %q", err, b.events)
-	}
-}
-
 func TestAnErrorIsOfTheBuildOrOfWhatFollows(t *testing.T) {
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 	b.apply = func(apply.Pass) apply.Result {

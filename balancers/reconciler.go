@@ -31,7 +31,8 @@ import (
 // when a group of another waits (turn).
 type Reconciler struct {
 	// Client reads from caches and writes to the API server.
-	Client   client.Client
+	Client client.Client
+	// Recorder takes notes of any length, and cuts them.
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 
