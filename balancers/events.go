@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,7 +89,7 @@ func (p *pass) wholeGroup(errs, err error) error {
 		reason = reasonDeploy
 	}
 	teller{p}.warnAll(reason, "Failed to work on group %s due to %s", p.group, awserr.Message(err))
-	return join(errs, err)
+	return errors.Join(errs, err)
 }
 
 // tellFaults tells each member what is wrong with it, and no other.

@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,9 +40,9 @@ func (p claims) claim(ctx context.Context) (errs error) {
 			continue
 		}
 		if err != nil {
-			errs = join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
+			errs = errors.Join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
 			p.unclaimed[member.Ingress.UID] = true
-			member.Fault = &annotation.Fault{Member: nameOf(member.Ingress), Reason: "it does not have the finalizer"}
+			member.Fault = &annotation.Fault{Member: membership.NameOf(member.Ingress), Reason: "it does not have the finalizer"}
 		}
 		there = append(there, member)
 	}
@@ -61,7 +62,7 @@ func (p claims) release(ctx context.Context) (errs error) {
 			continue
 		}
 		if err := client.IgnoreNotFound(p.patch(ctx, member, controllerutil.RemoveFinalizer)); err != nil {
-			errs = join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
+			errs = errors.Join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
 			continue
 		}
 		p.memory.forget(member.UID)
@@ -95,7 +96,7 @@ func (p claims) awaitsEnd() bool {
 // hasTargetGroup reports whether a target group of an inactive member is there.
 func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
-		return strings.HasPrefix(g.Part, nameOf(member)+"-") && owners.OfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
+		return strings.HasPrefix(g.Part, membership.NameOf(member)+"-") && owners.OfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
 	})
 }
 
@@ -117,5 +118,5 @@ func (p claims) finalizerFailed(member *networkingv1.Ingress, reason, doing stri
 	if !apierrors.IsConflict(err) {
 		teller(p).warn(member, reason, "Failed %s finalizer due to %v", doing, err)
 	}
-	return fmt.Errorf("%s finalizer of Ingress %s: %w", doing, nameOf(member), err)
+	return fmt.Errorf("%s finalizer of Ingress %s: %w", doing, membership.NameOf(member), err)
 }

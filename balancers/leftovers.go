@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -61,7 +62,7 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	ids, err := r.Stacks.Stacks(ctx)
 	if r.Issuer != nil {
 		ofCertificates, failure := r.Issuer.Stacks(ctx)
-		ids, err = append(ids, ofCertificates...), join(err, failure)
+		ids, err = append(ids, ofCertificates...), errors.Join(err, failure)
 	}
 	for _, id := range ids {
 		if id.Kind == stack.Ingresses {

@@ -6,7 +6,6 @@ package balancers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -157,7 +156,7 @@ func (p *pass) leaveUnknown(why error) {
 		b.Capacity = cmp.Or(b.Capacity, wanted.Capacity) // an unknown protection is left alone anyhow
 	}
 	for _, member := range p.members.Active {
-		p.faults = append(p.faults, annotation.Fault{Member: nameOf(member.Ingress), Warning: true,
+		p.faults = append(p.faults, annotation.Fault{Member: membership.NameOf(member.Ingress), Warning: true,
 			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true
@@ -181,7 +180,7 @@ func (p *pass) keepLeaving() {
 			continue
 		}
 		kept = append(kept, member)
-		fault := annotation.Fault{Member: nameOf(member), Reason: "it stays until its new group serves it"}
+		fault := annotation.Fault{Member: membership.NameOf(member), Reason: "it stays until its new group serves it"}
 		p.members.Active = append(p.members.Active, membership.Member{Ingress: member, Fault: &fault})
 		p.soon(stays)
 	}
@@ -244,10 +243,6 @@ func (p *pass) services(ctx context.Context, keys []types.NamespacedName) (map[t
 	}
 	return out, nil
 }
-
-func nameOf(member *networkingv1.Ingress) string { return member.Namespace + "/" + member.Name }
-
-func join(errs ...error) error { return errors.Join(errs...) }
 
 // namespaces are those of all members, also of those that leave.
 func (p *pass) namespaces() (out []string) {

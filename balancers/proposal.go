@@ -56,19 +56,19 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	}
 	out.Writes = p.proposedFinalizers()
 	for _, member := range p.members.Active {
-		out.Members = append(out.Members, nameOf(member.Ingress))
+		out.Members = append(out.Members, membership.NameOf(member.Ingress))
 	}
 	if out.Plan, err = p.propose(ctx); err != nil {
 		return out, err
 	}
 	out.Wanted, out.Orphaned, out.Overflow = p.wanted, p.isOrphaned(), p.overflow
 	for _, member := range p.leaving {
-		out.Leaving = append(out.Leaving, nameOf(member))
+		out.Leaving = append(out.Leaving, membership.NameOf(member))
 	}
 	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
 	out.Writes = append(out.Writes, p.proposedStatuses(out.Plan)...)
 	for _, member := range p.members.Inactive {
-		out.Writes = append(out.Writes, Write{nameOf(member), "remove the finalizer " + group.Finalizer()})
+		out.Writes = append(out.Writes, Write{membership.NameOf(member), "remove the finalizer " + group.Finalizer()})
 	}
 	return out, nil
 }
@@ -126,7 +126,7 @@ func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []re
 func (p *pass) proposedFinalizers() (out []Write) {
 	for _, member := range p.members.Active {
 		if !(claims{p}).isClaimed(member.Ingress) {
-			out = append(out, Write{nameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
+			out = append(out, Write{membership.NameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
 		}
 	}
 	return out
@@ -143,16 +143,16 @@ func (p *pass) proposedStatuses(planned steps.Plan) (out []Write) {
 		switch {
 		case p.isLeaving(member.Ingress):
 		case isNew:
-			out = append(out, Write{nameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
+			out = append(out, Write{membership.NameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
 			if entries := (statuses{p}).statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
-				out = append(out, Write{nameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
+				out = append(out, Write{membership.NameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
 			}
 		}
 	}
 	for _, member := range p.members.Inactive {
 		if (statuses{p}).isToForget(member) {
-			out = append(out, Write{nameOf(member), "empty the status"})
+			out = append(out, Write{membership.NameOf(member), "empty the status"})
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -175,7 +176,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	// Clients cannot use it yet: its name can be known before the rest is made.
 	if shown := (statuses{p}).shown(); shown != nil && !shown.Active {
-		errs = join(errs, statuses{p}.writeStatuses(ctx))
+		errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	}
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
@@ -185,19 +186,19 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.soon(p.result.Again)
 	if p.result.Interrupted { // what the rest waits for is not known
-		return join(errs, p.tellFailures())
+		return errors.Join(errs, p.tellFailures())
 	}
 	teller{p}.tellWait()
 	teller{p}.tellClosed()
 	teller{p}.tellInactive()
-	errs = join(errs, p.tellFailures())
+	errs = errors.Join(errs, p.tellFailures())
 	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
 		return p.wholeGroup(errs, err)
 	}
 	statuses{p}.noteNames()
-	errs = join(errs, p.keepCertificates(ctx))
-	errs = join(errs, statuses{p}.writeStatuses(ctx))
-	errs = join(errs, claims{p}.release(ctx))
+	errs = errors.Join(errs, p.keepCertificates(ctx))
+	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
+	errs = errors.Join(errs, claims{p}.release(ctx))
 	teller{p}.tellSuccess(p.steps, errs)
 	return errs
 }

@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func (p *pass) holdRefused() []membership.Member {
 	members := slices.Clone(p.members.Active)
 	for i, member := range members {
 		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {
-			members[i].Fault = &annotation.Fault{Member: nameOf(member.Ingress), Reason: refused + note}
+			members[i].Fault = &annotation.Fault{Member: membership.NameOf(member.Ingress), Reason: refused + note}
 			p.soon(left)
 		}
 	}
@@ -46,7 +47,7 @@ func (p *pass) tellFailures() (errs error) {
 		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
 		member := p.member(owners.Of(failure, p.wanted, p.seen))
 		if _, guards := steps.Guarded(failure.Step.Change); guards && member != nil {
-			teller{p}.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, nameOf(member)))
+			teller{p}.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, membership.NameOf(member)))
 		} else if member != nil {
 			teller{p}.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure, p.seen) {
@@ -57,7 +58,7 @@ func (p *pass) tellFailures() (errs error) {
 		} else {
 			teller{p}.warnAll(reasonDeploy, deployFailed, note)
 		}
-		errs = join(errs, fmt.Errorf("%s: %w", failure.Step, failure.Err))
+		errs = errors.Join(errs, fmt.Errorf("%s: %w", failure.Step, failure.Err))
 	}
 	return errs
 }
@@ -75,7 +76,7 @@ func isHoldable(failure apply.Failure, seen stack.Stack) bool {
 
 func (p *pass) member(name string) *networkingv1.Ingress {
 	for _, member := range p.members.Active {
-		if nameOf(member.Ingress) == name {
+		if membership.NameOf(member.Ingress) == name {
 			return member.Ingress
 		}
 	}

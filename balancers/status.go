@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 			}
 			if p.isToShow(member.Ingress, shown) && !p.awaitsFront(member) {
 				_, err := p.writeStatus(ctx, member.Ingress, p.statusOf(member, shown))
-				errs = join(errs, err)
+				errs = errors.Join(errs, err)
 			}
 		}
 		if errs == nil {
@@ -46,7 +47,7 @@ func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 	for i, member := range p.members.Inactive {
 		if p.isToForget(member) {
 			written, err := p.writeStatus(ctx, member, nil)
-			p.members.Inactive[i], errs = written, join(errs, err)
+			p.members.Inactive[i], errs = written, errors.Join(errs, err)
 		}
 	}
 	return errs
@@ -142,7 +143,7 @@ func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalanc
 func (p statuses) awaits(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w steps.Wait) bool {
 		owner := owners.OfGroup(w.Healthy, p.wanted, p.seen)
-		return !delaysNobody(w) && (owner == "" || owner == nameOf(member))
+		return !delaysNobody(w) && (owner == "" || owner == membership.NameOf(member))
 	})
 }
 
@@ -229,7 +230,7 @@ func (p statuses) writeStatus(
 	err := client.IgnoreNotFound(p.Client.Status().Patch(ctx, changed, client.MergeFrom(member)))
 	if err != nil {
 		teller(p).warn(member, reasonUpdateStatus, "Failed update status due to %v", err)
-		return member, fmt.Errorf("writing status of Ingress %s: %w", nameOf(member), err)
+		return member, fmt.Errorf("writing status of Ingress %s: %w", membership.NameOf(member), err)
 	}
 	return changed, nil
 }

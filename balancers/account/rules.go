@@ -138,11 +138,7 @@ func forward(a types.Action) *stack.Forward {
 	}
 	out := &stack.Forward{}
 	for _, g := range a.ForwardConfig.TargetGroups {
-		weight := int32(1)
-		if g.Weight != nil {
-			weight = *g.Weight
-		}
-		out.Groups = append(out.Groups, stack.Weighted{Group: stack.Ref{ID: aws.ToString(g.TargetGroupArn)}, Weight: weight})
+		out.Groups = append(out.Groups, stack.Weighted{Group: stack.Ref{ID: aws.ToString(g.TargetGroupArn)}, Weight: ptr.Deref(g.Weight, 1)})
 	}
 	if s := a.ForwardConfig.TargetGroupStickinessConfig; s != nil && aws.ToBool(s.Enabled) {
 		out.Sticky = aws.ToInt32(s.DurationSeconds)

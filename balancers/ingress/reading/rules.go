@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -189,11 +190,7 @@ func conditionOf(c annotation.Condition) stack.Condition {
 		out.Values = c.SourceIPConfig.Values
 	case annotation.QueryString:
 		for _, parameter := range c.QueryStringConfig.Values {
-			key := ""
-			if parameter.Key != nil {
-				key = *parameter.Key
-			}
-			out.Query = append(out.Query, stack.Parameter{Key: key, Value: parameter.Value})
+			out.Query = append(out.Query, stack.Parameter{Key: ptr.Deref(parameter.Key, ""), Value: parameter.Value})
 		}
 	}
 	return out
