@@ -36,21 +36,14 @@ func All(ctx context.Context, c client.Client, lease client.ObjectKey, out io.Wr
 	h := &handover{client: c, out: out, leader: leader{client: c, lease: lease}, unlabelled: map[string]bool{}, progressAt: time.Now()}
 	for {
 		left := h.step(ctx)
-		if left == nil && time.Since(h.removedAt) >= watched || ctx.Err() != nil {
-			return left
+		if left == nil && time.Since(h.removedAt) >= watched {
+			return nil
 		}
-		if wait(ctx); ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return left
+		case <-time.After(pause):
 		}
-	}
-}
-
-func wait(ctx context.Context) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

@@ -104,7 +104,7 @@ type Follower struct {
 
 // Follow reads the scope again and again until ctx ends.
 func (f *Follower) Follow(ctx context.Context) {
-	for told := ""; ctx.Err() == nil; pause(ctx, retry.Jitter(scopePause)) {
+	for told := ""; ctx.Err() == nil; {
 		scope, err := ReadScope(ctx, f.Uncached, f.Configuration)
 		if err == nil {
 			f.scope.Store(&scope)
@@ -113,15 +113,10 @@ func (f *Follower) Follow(ctx context.Context) {
 			told = err.Error()
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to read which pods should have gates, going by the namespaces' labels")
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry.Jitter(scopePause)):
+		}
 	}
 }
 
