@@ -54,7 +54,7 @@ func (v *View) assembleSecurityGroups(s swept, of func(stack.ID) *stack.Stack) (
 		if err != nil {
 			return nil, err
 		}
-		if _, id, part := v.owned(group.ID, group.Tags); part == securityGroupPart {
+		if _, id, part := v.owned(group.ID, group.Tags); part == stack.SecurityGroupPart {
 			of(id).SecurityGroups = append(of(id).SecurityGroups, group)
 		} else if isShared(v.Cluster, group.Tags) && v.gone[group.ID].IsZero() {
 			group.Shared = true

@@ -7,12 +7,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// The values of the resource tag of security groups.
-const (
-	securityGroupPart = "ManagedLBSecurityGroup"
-	sharedPart        = "backend-sg"
-)
-
 // kinds are those whose stacks are seen.
 var kinds = []stack.Kind{stack.Ingresses}
 
@@ -35,7 +29,7 @@ func Owner(cluster string, tags map[string]string) (id stack.ID, part string) {
 
 // isShared reports whether the tags are those of the security group that all load balancers of the cluster have.
 func isShared(cluster string, tags map[string]string) bool {
-	return tags[stack.ClusterTag] == cluster && tags[stack.SharedResourceTag] == sharedPart
+	return tags[stack.ClusterTag] == cluster && tags[stack.SharedResourceTag] == stack.SharedPart
 }
 
 // with is the stack that a load balancer or a target group of this part is in: that in front for those of a Network Load Balancer.

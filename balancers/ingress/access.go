@@ -29,7 +29,7 @@ func (d listenerBuilder) access() access {
 		a.groups = append(a.groups, stack.Ref{ID: id})
 	}
 	if len(given) == 0 {
-		a.peer = stack.Ref{Part: input.SecurityGroupPart}
+		a.peer = stack.Ref{Part: stack.SecurityGroupPart}
 		a.groups = []stack.Ref{a.peer}
 		a.made = []stack.SecurityGroup{d.managed()}
 	}
@@ -38,7 +38,7 @@ func (d listenerBuilder) access() access {
 	}
 	a.peer = stack.Ref{ID: options.BackendSecurityGroup}
 	if a.peer.ID == "" {
-		a.peer = stack.Ref{Part: input.BackendPart}
+		a.peer = stack.Ref{Part: stack.SharedPart}
 		a.made = append(a.made, shared(options))
 	}
 	a.groups = append(a.groups, a.peer)
@@ -51,14 +51,14 @@ func (d listenerBuilder) managed() stack.SecurityGroup {
 		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
 		Inbound:     d.inbound(),
-		Tags:        d.in.TagsOf(input.SecurityGroupPart, d.Keys(annotation.Tags.Name)),
+		Tags:        d.in.TagsOf(stack.SecurityGroupPart, d.Keys(annotation.Tags.Name)),
 	}
 }
 
 // shared is the security group that all load balancers of a cluster have.
 func shared(options *input.Options) stack.SecurityGroup {
 	tags := options.Tags()
-	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, stack.SharedResourceTag: input.BackendPart})
+	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, stack.SharedResourceTag: stack.SharedPart})
 	return stack.SecurityGroup{
 		Name:        stack.BackendSecurityGroupName(options.Cluster),
 		Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",

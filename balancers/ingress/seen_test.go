@@ -27,13 +27,13 @@ func made(s stack.Stack) stack.Stack {
 	for i := range s.SecurityGroups {
 		group := &s.SecurityGroups[i]
 		group.ID = fmt.Sprintf("sg-made%d", i)
-		ids[input.SecurityGroupPart] = group.ID
+		ids[stack.SecurityGroupPart] = group.ID
 		if group.Shared {
-			ids[input.BackendPart] = group.ID
+			ids[stack.SharedPart] = group.ID
 		}
 	}
 	if len(s.SecurityGroups) > 0 {
-		ids[input.SecurityGroupPart] = s.SecurityGroups[0].ID
+		ids[stack.SecurityGroupPart] = s.SecurityGroups[0].ID
 	}
 	s.TargetGroups = slices.Clone(s.TargetGroups)
 	for i := range s.TargetGroups {

@@ -9,6 +9,12 @@ const ClusterTag = "elbv2.k8s.aws/cluster"
 // SharedResourceTag is the key of the tag that says which part of a cluster a thing is that belongs to no stack.
 const SharedResourceTag = "elbv2.k8s.aws/resource"
 
+// The values of the resource tags of security groups: that of a stack, and the one that all stacks of a cluster share.
+const (
+	SecurityGroupPart = "ManagedLBSecurityGroup"
+	SharedPart        = "backend-sg"
+)
+
 // Kind is the kind of object that asks for a load balancer: the prefix of its tags.
 type Kind string
 

@@ -15,12 +15,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// The values of resource tags, besides those of target groups, listeners and rules.
-const (
-	SecurityGroupPart = "ManagedLBSecurityGroup"
-	BackendPart       = "backend-sg"
-)
-
 // IsTrackingTag reports whether what is made is found again by the tag of that key: users may not set it.
 func IsTrackingTag(key string) bool {
 	return slices.Contains([]string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()}, key)
