@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Refresh has something be read again when it is too old. All who wait share one read, which goes on when one of them gives up. It is safe
-// for concurrent use.
+// Refresh reads a list of certificates again when it is too old. All who wait share one read, which goes on when one of them gives up. It
+// is safe for concurrent use.
 type Refresh struct {
 	flights singleflight.Group
 	mu      sync.Mutex // guards what follows; held for no call
@@ -37,28 +37,41 @@ func (r *Refresh) Do(ctx context.Context, now clock.PassiveClock, age, timeout t
 	if isYoung, failure := r.isYoung(now, age); isYoung {
 		return failure
 	}
-	reading := r.flights.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
-		defer cancel()
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
+	defer cancel()
+	_, err := readShared(ctx, &r.flights, "", timeout, func(ctx context.Context) (none struct{}, err error) {
 		began := now.Now()
-		err := read(ctx)
-		if err == nil {
+		if err = read(ctx); err == nil {
 			r.succeed(began)
 		} else {
 			r.fail(err, now.Now())
 		}
-		return nil, err
+		return none, err
 	})
-	slow := time.NewTimer(patience)
-	defer slow.Stop()
+	if errors.Is(err, errSlow) {
+		r.fail(errSlow, now.Now())
+	}
+	return err
+}
+
+// readShared returns what read returns within the timeout. All who ask for the key at the same time share one read, which goes on when one
+// of them gives up: that one gets the cause for which its ctx ended.
+func readShared[T any](
+	ctx context.Context, flights *singleflight.Group, key string, timeout time.Duration, read func(context.Context) (T, error),
+) (none T, err error) {
+	reading := flights.DoChan(key, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+		defer cancel()
+		return read(ctx)
+	})
 	select {
 	case result := <-reading:
-		return result.Err
-	case <-slow.C:
-		r.fail(errSlow, now.Now())
-		return errSlow
+		if result.Err != nil {
+			return none, result.Err
+		}
+		return result.Val.(T), nil //nolint:forcetypeassert // read returns it
 	case <-ctx.Done():
-		return ctx.Err()
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -27,13 +27,11 @@ type answer[T any] struct {
 // same at once share one call, which goes on when one of them gives up. Errors are not remembered.
 func (r *remembered[T]) get(
 	ctx context.Context, now func() time.Time, question string, read func(context.Context) (T, time.Duration, error),
-) (none T, err error) {
+) (T, error) {
 	if value, ok := r.known(question, now()); ok {
 		return value, nil
 	}
-	asked := r.flights.DoChan(question, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
-		defer cancel()
+	return readShared(ctx, &r.flights, question, sweepTimeout, func(ctx context.Context) (T, error) {
 		began := now()
 		value, age, err := read(ctx)
 		if err == nil {
@@ -41,15 +39,6 @@ func (r *remembered[T]) get(
 		}
 		return value, err
 	})
-	select {
-	case result := <-asked:
-		if result.Err != nil {
-			return none, result.Err
-		}
-		return result.Val.(T), nil //nolint:forcetypeassert // read returns it
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
 }
 
 func (r *remembered[T]) known(question string, now time.Time) (value T, ok bool) {

@@ -201,21 +201,14 @@ func (v *View) forgetIfGone(id stack.ID, err error) {
 // goes on when one of them gives up.
 func (v *View) refresh(ctx context.Context, id stack.ID) error {
 	for v.isOld(id) {
-		swept := v.flights.DoChan("sweep", func() (any, error) {
+		_, err := readShared(ctx, &v.flights, "sweep", sweepTimeout, func(ctx context.Context) (none struct{}, _ error) {
 			if !v.isOld(id) {
-				return nil, nil // a sweep has ended since it was asked for
+				return none, nil // a sweep has ended since it was asked for
 			}
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
-			defer cancel()
-			return nil, sweeper{v}.sweep(ctx)
+			return none, sweeper{v}.sweep(ctx)
 		})
-		select {
-		case result := <-swept:
-			if result.Err != nil {
-				return result.Err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		if err != nil {
+			return err
 		}
 	}
 	return nil
