@@ -33,9 +33,25 @@ func (o *options) addAWSFlags(flags *pflag.FlagSet) {
 		"Maximum retries of a failed AWS call. Registrations, deregistrations and health reads are retried until they succeed.")
 }
 
+// completeAWS names sessions, and parses endpoints and rate limits. It returns their faults.
+func (o *options) completeAWS() []error {
+	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
+	faults, unknown := command.ValidateEndpoints(o.Endpoints)
+	for _, service := range unknown {
+		o.notices = append(o.notices, "aws-api-endpoints: "+service)
+	}
+	rules, skipped, err := budget.ParseRules(o.throttleText)
+	if o.Throttle = rules; err != nil {
+		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
+	}
+	for _, part := range skipped {
+		o.notices = append(o.notices, "aws-api-throttle: "+part)
+	}
+	return faults
+}
+
 // validateAWS returns the faults of what plan takes, too, apart from those of provisioning.
-func (o *options) validateAWS() []error {
-	var faults []error
+func (o *options) validateAWS() (faults []error) {
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -45,22 +61,7 @@ func (o *options) validateAWS() []error {
 	fault(len(o.VpcTags) > 0 && o.VpcID == "", "--aws-vpc-tags=%v is not supported: set --aws-vpc-id", o.VpcTags)
 	fault(!slices.Contains([]string{sessionOfBinding, sessionOfCluster}, o.RoleSessionName),
 		"--aws-role-session-name=%s: must be %s or %s", o.RoleSessionName, sessionOfBinding, sessionOfCluster)
-	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
 	fault(o.MaxRetries < 0, "--aws-max-retries=%d: must be 0 or more", o.MaxRetries)
-	endpointFaults, unknown := command.ValidateEndpoints(o.Endpoints)
-	faults = append(faults, endpointFaults...)
-	for _, service := range unknown {
-		o.notices = append(o.notices, "aws-api-endpoints: "+service)
-	}
-	faults = append(faults, o.validateFeatureGates()...)
-	var err error
-	var skipped []string
-	if o.Throttle, skipped, err = budget.ParseRules(o.throttleText); err != nil {
-		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
-	}
-	for _, part := range skipped {
-		o.notices = append(o.notices, "aws-api-throttle: "+part)
-	}
 	return faults
 }
 

@@ -37,7 +37,7 @@ func addIgnoredFlags(flags *pflag.FlagSet) {
 // hide keeps a flag that does nothing out of the help.
 func hide(flags *pflag.FlagSet, name string) { flags.Lookup(name).Hidden = true }
 
-// setIgnoredFlags returns the ignored flags on the command line, sorted.
+// setIgnoredFlags returns the ignored flags on the command line.
 func setIgnoredFlags(flags *pflag.FlagSet) []string {
 	var out []string
 	flags.Visit(func(f *pflag.Flag) {
@@ -45,6 +45,5 @@ func setIgnoredFlags(flags *pflag.FlagSet) []string {
 			out = append(out, f.Name)
 		}
 	})
-	slices.Sort(out)
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -107,18 +108,26 @@ func parseOptions(args []string) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q: give flags, or a command as the first argument (see targetgate --help)", flags.Arg(0))
 	}
-	opts.trimLists()
-	opts.notices = append(setIgnoredFlags(flags), opts.Provision.complete(flags, opts.ClusterName, opts.Networking.Unrestricted)...)
-	slices.Sort(opts.notices)
+	faults := opts.complete(flags)
+	return opts, errors.Join(append(opts.validate(), faults...)...)
+}
+
+// complete derives options from others and from the environment, and parses those that are texts. It returns the faults of these.
+func (o *options) complete(flags *pflag.FlagSet) []error {
+	o.trimLists()
 	if name, uid := os.Getenv("POD_NAME"), os.Getenv("POD_UID"); name != "" && uid != "" {
-		opts.Identity = name + "_" + uid
+		o.Identity = name + "_" + uid
 	}
-	opts.Certificates.complete(flags)
-	if opts.Beside && !flags.Changed("leader-election-id") {
-		opts.LeaderElectionID = ownership.BesideLease
+	o.Certificates.complete(flags)
+	if o.Beside && !flags.Changed("leader-election-id") {
+		o.LeaderElectionID = ownership.BesideLease
 	}
-	opts.LeaderElectionNamespace = cmp.Or(opts.LeaderElectionNamespace, opts.Certificates.SelfMade.Namespace)
-	return opts, opts.validate()
+	o.LeaderElectionNamespace = cmp.Or(o.LeaderElectionNamespace, o.Certificates.SelfMade.Namespace)
+	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
+	o.notices = append(setIgnoredFlags(flags), o.Provision.complete(flags, o.ClusterName, o.Networking.Unrestricted)...)
+	faults := append(o.completeAWS(), o.parseFeatureGates()...)
+	slices.Sort(o.notices)
+	return faults
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
@@ -201,9 +210,8 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LogLevel, "log-level", "info", "info or debug.")
 }
 
-// validate returns all faults at once.
-func (o *options) validate() error {
-	var faults []error
+// validate returns all faults at once, but for those that complete has found.
+func (o *options) validate() (faults []error) {
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -223,7 +231,6 @@ func (o *options) validate() error {
 	fault(o.Policy.MinReadyPercent < 0 || o.Policy.MinReadyPercent > 100, "--min-ready-percent=%d: must be 0 to 100", o.Policy.MinReadyPercent)
 	fault(o.Policy.ReplacementTimeout < 0, "--replacement-timeout=%s: must be 0 or more", o.Policy.ReplacementTimeout)
 	fault(!slices.Contains([]string{"ready", "wait"}, o.Unattached), "--unattached-target-group=%s: must be ready or wait", o.Unattached)
-	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
 	fault(o.Policy.ReadinessTimeout < 0, "--readiness-timeout=%s: must be 0 or more", o.Policy.ReadinessTimeout)
 	fault(o.SyncPeriod != 0 && o.SyncPeriod < minSyncPeriod, "--sync-period=%s: must be %s or more, or 0", o.SyncPeriod, minSyncPeriod)
 	fault(o.DriftInterval < minDriftInterval, "--drift-interval=%s: must be %s or more", o.DriftInterval, minDriftInterval)
@@ -238,7 +245,7 @@ func (o *options) validate() error {
 	faults = append(faults, o.Consent.validate(o.ClusterName)...)
 	faults = append(faults, o.Certificates.validate()...)
 	faults = append(faults, o.Provision.validate(o.Beside)...)
-	return errors.Join(append(faults, o.validateAWS()...)...)
+	return append(faults, o.validateAWS()...)
 }
 
 // validateNames returns the faults of names of Kubernetes objects: with a wrong one, a replica would never lead.
@@ -266,20 +273,19 @@ const (
 	minSyncPeriod = 10 * time.Second
 	// minMaxBackoff keeps passes that fail at the API server from being repeated without a pause.
 	minMaxBackoff = time.Second
+	// minDriftInterval keeps idle target groups from using up the AWS budget.
+	minDriftInterval = 10 * time.Second
 )
-
-// minDriftInterval keeps idle target groups from using up the AWS budget.
-const minDriftInterval = 10 * time.Second
 
 func validDelay(d time.Duration) bool { return d >= 0 && d <= pods.MaxTerminationDelay }
 
 // endpointsFailOpen is the only feature gate of the incumbent that has an effect without --provision: see provisionOptions.featureGate.
 const endpointsFailOpen = "EndpointsFailOpen"
 
-func (o *options) validateFeatureGates() []error {
+func (o *options) parseFeatureGates() (faults []error) {
 	o.EndpointsFailOpen = true
-	var faults []error
-	for gate, value := range o.FeatureGates {
+	for _, gate := range slices.Sorted(maps.Keys(o.FeatureGates)) {
+		value := o.FeatureGates[gate]
 		on, err := strconv.ParseBool(value)
 		switch {
 		case err != nil:

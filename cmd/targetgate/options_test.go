@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,9 +52,9 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"enable-shield", "enable-waf", "gateway-class-max-concurrent-reconciles", "ingress-class",
-		"quic-environment-variable-name", "required-secrets-label", "targetgroupbinding-requeue-duration",
-		"feature-gates: WeightedTargetGroups", "aws-api-throttle: Global Accelerator:^List=1:1"}
+	want := []string{"aws-api-throttle: Global Accelerator:^List=1:1", "enable-shield", "enable-waf", "feature-gates: WeightedTargetGroups",
+		"gateway-class-max-concurrent-reconciles", "ingress-class", "quic-environment-variable-name", "required-secrets-label",
+		"targetgroupbinding-requeue-duration"}
 	if diff := cmp.Diff(want, opts.notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
@@ -123,6 +124,23 @@ func TestParseOptionsNamesEveryFault(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestParseOptionsNamesFaultsInOneOrder(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "targetgate-system")
+	var want []string
+	for _, name := range []string{"A", "B", "C", "D"} {
+		want = append(want, fmt.Sprintf("--aws-api-endpoints: %s=x: must be a URL such as https://host", name))
+	}
+	for _, name := range []string{"E", "F", "G", "H"} {
+		want = append(want, fmt.Sprintf("--feature-gates: %s=x: must be true or false", name))
+	}
+	args := append(minimal, "--aws-api-endpoints=B=x,D=x,A=x,C=x", "--feature-gates=F=x,H=x,E=x,G=x")
+	for range 10 {
+		if _, err := parseOptions(args); err == nil || err.Error() != strings.Join(want, "\n") {
+			t.Fatalf("error %v, want %q", err, want)
+		}
 	}
 }
 

@@ -67,10 +67,9 @@ func parsePlanOptions(args []string, out io.Writer) (*planOptions, error) {
 	if err := all.Parse(args); err != nil {
 		return nil, err
 	}
-	o.trimLists()
 	o.Provision.Enabled = true
-	o.Provision.complete(all, o.ClusterName, o.Networking.Unrestricted)
-	faults := slices.Concat(o.validateNamespaces(), o.validateAWS(), o.Provision.validate(false))
+	faults := o.complete(all)
+	faults = slices.Concat(o.validateNamespaces(), o.validateAWS(), o.Provision.validate(false), faults)
 	return o, errors.Join(append(faults, o.takeSubject(all.Args()))...)
 }
 

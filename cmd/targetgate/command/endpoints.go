@@ -5,6 +5,7 @@ package command
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,7 +18,8 @@ var services = []string{budget.ACM, budget.EC2, budget.ELBv2, budget.Route53, bu
 
 // ValidateEndpoints returns all faults, and the services we do not call.
 func ValidateEndpoints(endpoints map[string]string) (faults []error, unknown []string) {
-	for service, base := range endpoints {
+	for _, service := range slices.Sorted(maps.Keys(endpoints)) {
+		base := endpoints[service]
 		parsed, err := url.Parse(base)
 		switch {
 		case err != nil || !strings.HasPrefix(parsed.Scheme, "http") || parsed.Host == "":
