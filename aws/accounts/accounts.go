@@ -79,7 +79,7 @@ type Accounts struct {
 	budgets    *recent[string, *budget.Budget] // of the accounts of roles that were assumed, as AWS counts calls
 }
 
-// New returns the accounts over cfg, which carries the program's own identity and Region. No call is made.
+// New returns the accounts over cfg, which carries the program's own identity and Region (LoadConfig). No call is made.
 func New(cfg aws.Config, settings Settings) *Accounts {
 	cfg.HTTPClient = withTimeout(cfg.HTTPClient)
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), awsmiddleware.AddUserAgentKey(settings.UserAgent))

@@ -6,6 +6,7 @@
 //
 //	accounts.go  Accounts: sessions by role, and budgets by account (accounts beyond some 200 share one); the configuration of clients
 //	             (HTTP client, retries, time limits)
+//	load.go      LoadConfig: the SDK's configuration with the program's own credentials, and a time limit for getting these
 //	session.go   Session: credentials, and the budget of their account
 //	role.go      Role: which role an object names; the names and tags of its sessions
 //	assume.go    assumes a role; one that cannot be assumed is not tried again for a while

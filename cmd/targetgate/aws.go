@@ -36,7 +36,7 @@ func newAWS(ctx context.Context, opts *options) (*aws, error) {
 	} else {
 		load = append(load, config.WithEC2IMDSRegion())
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	cfg, err := accounts.LoadConfig(ctx, load...)
 	if err != nil {
 		return nil, fmt.Errorf("loading AWS configuration (without instance metadata, set --aws-region or AWS_REGION): %w", err)
 	}

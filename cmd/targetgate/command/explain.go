@@ -113,7 +113,7 @@ func (o *explainOptions) awsClients(ctx context.Context, version string) func(*v
 			region = parsed.Region
 		}
 		if regions[region] == nil {
-			cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(region))
+			cfg, err := accounts.LoadConfig(ctx, config.WithRegion(region))
 			if err != nil {
 				return nil, fmt.Errorf("loading AWS configuration: %w", err)
 			}
