@@ -28,13 +28,15 @@ type bucket struct {
 	lines     [lineCount]line   // of the classes that have deadlines
 	queues    [classCount]queue // of the others
 	passed    int               // tokens since the last one of a class that was overdue, or of ClassOther and those after it
+	departed  int               // deregistrations since the last registration
 	timer     clock.Timer
 }
 
 const (
 	// patience is how long a call of ClassOther, or of one after it, stands behind registrations and health: with many
 	// groups to ask there is always one of these, and settings would never be read. After that, of every othersTurn tokens
-	// one goes to such a call, and no more: otherwise many of them would delay calls that pods wait for.
+	// one goes to such a call, and no more: otherwise many of them would delay calls that pods wait for. So it is of a late registration
+	// behind late deregistrations.
 	patience   = 10 * time.Second
 	othersTurn = 5
 
@@ -88,7 +90,7 @@ func (b *bucket) enqueue(u Urgency, tenant string) *waiter {
 	now := b.clock.Now()
 	w := &waiter{class: u.Class, tenant: tenant, since: now, waits: u.Waits, granted: make(chan struct{})}
 	if u.Class < lineCount {
-		if w.due = now; !u.Deadline.IsZero() {
+		if w.due, w.deadline = now, u.Deadline; !u.Deadline.IsZero() {
 			w.due = u.Deadline.Add(-CallTime)
 		}
 		b.lines[u.Class].push(w, now)

@@ -18,7 +18,7 @@ import (
 // Class is what kind of call waits for a token. Of the calls that wait for the same bucket the lowest class goes first, but for what
 // deadlines say (Urgency); within a class the tenants take turns. ClassAdmission has a fifth of the bucket, for which it goes before
 // ClassWaitingHealth, and never more. ClassOther and those after it get every fifth token between them after 10 s, or the more urgent
-// ones could keep them waiting for ever.
+// ones could keep them waiting for ever; so does ClassRegister behind deregistrations that are late.
 type Class int
 
 // The classes, most urgent first.

@@ -16,8 +16,9 @@ const CallTime = time.Second
 // line holds the waiters of a class that has deadlines. Each operation takes time in proportion to those that are early, at most. The
 // zero value is an empty line.
 type line struct {
-	early []*waiter // those that are not due yet, the first due first
-	late  queue     // those that are due or past that: their tenants take turns
+	early  []*waiter // those that are not due yet, the first due first
+	late   queue     // those that are due or past that: their tenants take turns
+	missed time.Time // when the last deadline of those that were ever late has passed
 
 	served map[string]int // the tenants' last turns among the early, nil while there are none
 	turns  int
@@ -27,7 +28,7 @@ func (l *line) len() int { return len(l.early) + l.late.len() }
 
 func (l *line) push(w *waiter, now time.Time) {
 	if !w.due.After(now) {
-		l.late.push(w)
+		l.pushLate(w)
 		return
 	}
 	at, _ := slices.BinarySearchFunc(l.early, w, byDue)
@@ -56,10 +57,17 @@ func (l *line) remove(w *waiter) {
 func (l *line) expire(now time.Time) {
 	due := 0
 	for due < len(l.early) && !l.early[due].due.After(now) {
-		l.late.push(l.early[due])
+		l.pushLate(l.early[due])
 		due++
 	}
 	l.drop(0, due)
+}
+
+func (l *line) pushLate(w *waiter) {
+	l.late.push(w)
+	if w.deadline.After(l.missed) {
+		l.missed = w.deadline
+	}
 }
 
 // serve takes w out, and notes its tenant's turn.

@@ -16,7 +16,9 @@ import (
 //   - Otherwise the earliest deadline goes first, and a deregistration waits while no other call wants the token and less than half of
 //     the tokens are left: others of its group may come and go in the same call, and a token that is kept is not lost. One whose target
 //     has no replacement yet waits till it is due.
-//   - What is late cannot be helped any more: late deregistrations go next, then late registrations.
+//   - What is late cannot be helped any more: late deregistrations go next, then late registrations. But where there are more of the former
+//     than tokens, and all have missed their deadlines or had none, a registration that has waited for longer than patience gets a token
+//     after every four of them: there may be hundreds, as when a namespace is deleted, and all new pods would wait for the last one.
 //   - Where deadlines cannot all be kept, every second deregistration is one that is late, and of these and of registrations the tenants
 //     take turns: how much one asks for makes no other late for long.
 //
@@ -59,6 +61,9 @@ func (b *bucket) nextTargets() *waiter {
 		return w
 	}
 	if leave.late.len() > 0 {
+		if b.starves(leave, come) {
+			return come.late.next()
+		}
 		return leave.late.next()
 	}
 	if class := b.overdue(); class < classCount && b.passed >= othersTurn {
@@ -72,6 +77,12 @@ func (b *bucket) nextTargets() *waiter {
 	default:
 		return b.earlyTargets(leave, come)
 	}
+}
+
+// starves reports whether a late registration goes before late deregistrations. The caller holds the lock.
+func (b *bucket) starves(leave, come *line) bool {
+	return b.departed >= othersTurn-1 && float64(leave.late.len()) > b.tokens && !b.filled.Before(leave.missed) &&
+		come.late.len() > 0 && come.late.waitsSince().Before(b.filled.Add(-patience))
 }
 
 // earlyTargets is the next of the early calls, nil when there is none that wants to be served now. The caller holds the lock.
@@ -182,6 +193,9 @@ func (b *bucket) take(w *waiter) {
 	b.passed++
 	if w.class < lineCount {
 		b.lines[w.class].serve(w)
+		if b.departed++; w.class == ClassRegister {
+			b.departed = 0
+		}
 		return
 	}
 	b.takeOther(w.class)

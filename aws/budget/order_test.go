@@ -279,6 +279,32 @@ func TestTenantsTakeTurnsWhereDeadlinesCannotBeKept(t *testing.T) {
 	}
 }
 
+// Late deregistrations, however many and of however many tenants, keep no registration waiting till they are all through. Nor do
+// registrations take more than every fifth token from them.
+func TestLateDeregistrationsDoNotShutRegistrationsOut(t *testing.T) {
+	rule, others := Rule{Rate: 4, Burst: 20}, map[string]int{"one registration": 1, "many registrations": 1000}
+	for name, registrations := range others {
+		t.Run(name, func(t *testing.T) {
+			var leave, come []*job
+			for i := range 500 {
+				leave = append(leave, &job{tenant: fmt.Sprint("preview-", i)})
+			}
+			for range registrations {
+				come = append(come, &job{class: ClassRegister, comes: 4 * time.Second, deadline: 7 * time.Second, tenant: "rare"})
+			}
+			run(t, rule, append(slices.Clone(leave), come...))
+			byAnswer := func(a, b *job) int { return cmp.Compare(a.answered, b.answered) }
+			first := slices.MinFunc(come, byAnswer)
+			if waited := first.answered - first.comes; waited < patience || waited > patience+2*time.Second {
+				t.Errorf("the first registration waited %s, want %s and a turn", waited, patience)
+			}
+			if last := slices.MaxFunc(leave, byAnswer); last.answered > 150*time.Second { // 120 s without the registrations
+				t.Errorf("the last deregistration was answered after %s, want it a quarter later than without registrations", last.answered)
+			}
+		})
+	}
+}
+
 // What a call costs grows by little with the deadlines that wait: no call waits for more than one look at them.
 func BenchmarkBucketWaitBesideDeadlines(b *testing.B) {
 	for _, waiting := range []int{10, 10_000} {

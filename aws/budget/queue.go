@@ -12,12 +12,13 @@ import (
 
 // waiter is a call that waits for a token.
 type waiter struct {
-	class   Class
-	tenant  string
-	since   time.Time
-	due     time.Time // of a class with deadlines: when it has to be sent at the latest
-	waits   bool      // it is better sent when it is due than before
-	granted chan struct{}
+	class    Class
+	tenant   string
+	since    time.Time
+	deadline time.Time // of a class with deadlines; zero is as soon as possible
+	due      time.Time // of such a class: when it has to be sent at the latest
+	waits    bool      // it is better sent when it is due than before
+	granted  chan struct{}
 
 	waiting bool          // it stands in a queue or line
 	arrival *list.Element // in its queue; nil when it stands in none
