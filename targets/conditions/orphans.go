@@ -34,11 +34,17 @@ const orphanHoldOff = CacheLag
 type Orphans struct {
 	pods     *readiness.Writer
 	recorder clientevents.EventRecorder
-	queue    *writes.Queue[types.UID]
+	queue    *writes.Queue[orphanWrite]
 
 	mu      sync.Mutex
 	waiting map[types.NamespacedName]map[types.UID]time.Time // by binding and pod, when the gate is to be opened
 	opening map[types.UID]*orphan                            // what is to be written, by pod
+}
+
+// orphanWrite names one pod.
+type orphanWrite struct {
+	namespace string
+	pod       types.UID
 }
 
 // orphan are the gates of one pod that are to be opened.
@@ -51,7 +57,7 @@ type orphan struct {
 // NewOrphans knows no pod, and writes nothing before Start.
 func NewOrphans(pods *readiness.Writer, recorder clientevents.EventRecorder) *Orphans {
 	return &Orphans{
-		pods: pods, recorder: recorder, queue: writes.NewQueue[types.UID](writes.Orphans),
+		pods: pods, recorder: recorder, queue: writes.NewQueue(writes.Orphans, func(w orphanWrite) string { return w.namespace }),
 		waiting: map[types.NamespacedName]map[types.UID]time.Time{}, opening: map[types.UID]*orphan{},
 	}
 }
@@ -98,7 +104,7 @@ func (o *Orphans) Forget(binding types.NamespacedName) {
 func (o *Orphans) Open(binding types.NamespacedName, pods []*corev1.Pod, pause time.Duration) {
 	for _, pod := range pods {
 		if o.add(binding, pod) {
-			o.queue.AddAfter(pod.UID, pause)
+			o.queue.AddAfter(orphanWrite{pod.Namespace, pod.UID}, pause)
 		}
 	}
 }
@@ -153,8 +159,8 @@ func (o *Orphans) done(pod *corev1.Pod, names []string, err error) (more bool, p
 }
 
 // open opens all gates of the pod that are due, in one write.
-func (o *Orphans) open(ctx context.Context, uid types.UID) {
-	pod, names := o.take(uid)
+func (o *Orphans) open(ctx context.Context, key orphanWrite) {
+	pod, names := o.take(key.pod)
 	gates := make([]corev1.PodConditionType, len(names))
 	for i, name := range names {
 		gates[i] = readiness.GateFor(name)
@@ -170,7 +176,7 @@ func (o *Orphans) open(ctx context.Context, uid types.UID) {
 		events.Normal("ReadinessGateOpened", "OpenReadinessGate", "%s", orphanNote(names, gates)).Record(o.recorder, pod)
 	}
 	if more, pause := o.done(pod, names, err); more {
-		o.queue.AddAfter(uid, pause)
+		o.queue.AddAfter(key, pause)
 	}
 }
 

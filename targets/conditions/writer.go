@@ -46,9 +46,10 @@ type gateWrite struct {
 func NewWriter(pods *readiness.Writer, recorder clientevents.EventRecorder, clk clock.PassiveClock,
 	ready func(types.NamespacedName, time.Duration),
 ) *Writer {
+	namespaceOf := func(w gateWrite) string { return w.gates.binding.Namespace }
 	return &Writer{
 		pods: pods, recorder: recorder, clock: clk, ready: ready,
-		gates: writes.NewQueue[gateWrite](writes.Gates), progress: writes.NewQueue[gateWrite](writes.Progress),
+		gates: writes.NewQueue(writes.Gates, namespaceOf), progress: writes.NewQueue(writes.Progress, namespaceOf),
 	}
 }
 

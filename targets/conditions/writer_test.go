@@ -6,6 +6,8 @@ package conditions
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,8 +37,11 @@ var (
 // writerBed is a Writer before an API server in memory.
 type writerBed struct {
 	*Writer
-	cluster  client.Client
-	answer   func(*corev1.Pod) error // to a write; nil writes
+	orphans *Orphans
+	cluster client.Client
+	answer  func(*corev1.Pod) error // to a write; nil writes
+
+	mu       sync.Mutex
 	requeued []time.Duration
 }
 
@@ -58,7 +63,13 @@ func inWriterBed(t *testing.T, test func(b *writerBed), pods ...client.Object) {
 		}})
 		b.Writer = NewWriter(&readiness.Writer{Client: api.Status(), Clock: clock.RealClock{}}, clientevents.NewFakeRecorder(100), clock.RealClock{},
 			func(types.NamespacedName, time.Duration) {})
-		b.Start(ctx, func(_ types.NamespacedName, pause time.Duration) { b.requeued = append(b.requeued, pause) })
+		b.Start(ctx, func(_ types.NamespacedName, pause time.Duration) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.requeued = append(b.requeued, pause)
+		})
+		b.orphans = NewOrphans(b.pods, clientevents.NewFakeRecorder(100))
+		b.orphans.Start(ctx)
 		test(b)
 	})
 }
@@ -202,15 +213,63 @@ func TestFailedWritePausesAndIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// Rule 8: an admission webhook for one namespace that does not answer delays no other namespace.
+func TestWritesThatHangDelayNoOtherNamespace(t *testing.T) {
+	writing := func(health readiness.Health) func(*writerBed, types.NamespacedName, []*corev1.Pod) {
+		return func(b *writerBed, binding types.NamespacedName, pods []*corev1.Pod) {
+			g := NewGates(binding)
+			for _, pod := range pods {
+				b.Write(g, []Update{{Pod: pod, Health: health}})
+			}
+		}
+	}
+	tests := map[string]func(*writerBed, types.NamespacedName, []*corev1.Pod){
+		"gates":    writing(opening),
+		"messages": writing(message),
+		"orphans": func(b *writerBed, binding types.NamespacedName, pods []*corev1.Pod) {
+			b.orphans.Due(binding, pods, time.Now())
+			b.orphans.Open(binding, pods, 0)
+		},
+	}
+	for name, write := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod, hanging := fixture.Pod("web-0", "10.0.0.1"), []*corev1.Pod{}
+			for i := range 300 {
+				hanging = append(hanging, fixture.Pod(fmt.Sprintf("slow-%d", i), "10.0.1.1"))
+				hanging[i].Namespace = "slow"
+			}
+			inWriterBed(t, func(b *writerBed) {
+				begun, took, over := time.Now(), time.Duration(0), make(chan struct{})
+				defer close(over)
+				b.answer = func(p *corev1.Pod) error {
+					if p.Name == pod.Name {
+						took = time.Since(begun)
+						return nil
+					}
+					select {
+					case <-time.After(writes.Timeout):
+					case <-over:
+					}
+					return context.DeadlineExceeded
+				}
+				write(b, types.NamespacedName{Namespace: "slow", Name: "web"}, hanging)
+				synctest.Wait()
+				write(b, web, []*corev1.Pod{pod})
+				time.Sleep(2 * writes.Timeout)
+				synctest.Wait()
+				if took == 0 || took > writes.Timeout {
+					t.Errorf("written after %s, want it when the first of the others has ended, after %s", took, writes.Timeout)
+				}
+			}, pod)
+		})
+	}
+}
+
 // What a pod without a binding costs must end with the pod, or when its gates are open.
 func TestOrphansAreForgotten(t *testing.T) {
 	pod, gone := fixture.Pod("web-0", "10.0.0.1"), fixture.Pod("web-1", "10.0.0.2")
 	inWriterBed(t, func(b *writerBed) {
-		o := NewOrphans(b.pods, clientevents.NewFakeRecorder(100))
-		ctx, stop := context.WithCancel(context.Background())
-		defer stop()
-		o.Start(ctx)
-		pods := []*corev1.Pod{pod, gone}
+		o, pods := b.orphans, []*corev1.Pod{pod, gone}
 		if due, wait := o.Due(web, pods, time.Now()); len(due) > 0 || wait != orphanHoldOff {
 			t.Errorf("%d gates are due at once, the next in %s", len(due), wait)
 		}

@@ -72,9 +72,8 @@ type guard struct {
 
 // NewKeeper returns a keeper that knows no guard, and does nothing before Start.
 func NewKeeper(settings Settings) *Keeper {
-	return &Keeper{
-		Settings: settings, queue: writes.NewQueue[types.UID](writes.Guards), changed: make(chan struct{}, 1), guards: map[types.UID]*guard{},
-	}
+	queue := writes.NewQueue(writes.Guards, func(types.UID) string { return "" }) // all are in one namespace
+	return &Keeper{Settings: settings, queue: queue, changed: make(chan struct{}, 1), guards: map[types.UID]*guard{}}
 }
 
 // Start has guards answered until ctx ends.

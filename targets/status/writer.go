@@ -35,12 +35,19 @@ type Writer struct {
 	clock    clock.PassiveClock
 	reporter report.Reporter
 	requeue  func(types.NamespacedName, time.Duration)
-	queue    *writes.Queue[*Status]
+	queue    *writes.Queue[statusWrite]
+}
+
+// statusWrite names the status of one binding.
+type statusWrite struct {
+	namespace string
+	status    *Status
 }
 
 // NewWriter returns a writer that writes nothing before Start.
 func NewWriter(c client.Client, clk clock.PassiveClock, reporter report.Reporter) *Writer {
-	return &Writer{client: c, clock: clk, reporter: reporter, queue: writes.NewQueue[*Status](writes.Statuses)}
+	queue := writes.NewQueue(writes.Statuses, func(w statusWrite) string { return w.namespace })
+	return &Writer{client: c, clock: clk, reporter: reporter, queue: queue}
 }
 
 // Start has statuses written until ctx ends: requeue starts another pass over a binding after a pause.
@@ -80,7 +87,7 @@ func (w *Writer) Write(s *Status, binding *v1beta1.TargetGroupBinding, in Input)
 	report.SetGauges(client.ObjectKeyFromObject(binding), wanted, in.Pods)
 	wait, due := s.plan(binding, old, wanted, now)
 	if due {
-		w.queue.Add(s)
+		w.queue.Add(statusWrite{binding.Namespace, s})
 	}
 	return wait
 }
@@ -154,7 +161,8 @@ func mayPass(before, after v1beta1.TargetGroupBindingStatus) bool {
 }
 
 // send makes one write, in a place of the queue.
-func (w *Writer) send(ctx context.Context, s *Status) {
+func (w *Writer) send(ctx context.Context, queued statusWrite) {
+	s := queued.status
 	write := s.take()
 	if write == nil {
 		return

@@ -1,8 +1,6 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package writes makes the writes to the API server that no pass of a controller waits for. It owns their limits, for all
-// bindings together: an API server may be slow, and one kind of write must not stand in the way of another.
 package writes
 
 import (
@@ -35,16 +33,19 @@ const (
 	ConflictPause = 200 * time.Millisecond
 )
 
-// Queue makes writes in the order in which their keys were added, some at a time and one at a time for each key. A key that is
-// queued is not queued again; one that is added during its write is written once more. What to write is with the owner of the queue.
+// Queue makes writes, some at a time and one at a time for each key: those of a namespace in the order in which their keys were added, and
+// first those of the namespace that has the fewest under way. A key that is queued is not queued again; one that is added during its write
+// is written once more. What to write is with the owner of the queue.
 type Queue[K comparable] struct {
-	keys  workqueue.TypedInterface[K]
-	limit int
+	keys   workqueue.TypedInterface[K]
+	shares *shares[K]
+	limit  int
 }
 
-// NewQueue returns a queue that makes at most limit writes at once, and none before Start.
-func NewQueue[K comparable](limit int) *Queue[K] {
-	return &Queue[K]{keys: workqueue.NewTyped[K](), limit: limit}
+// NewQueue returns a queue that makes at most limit writes at once, and none before Start. The namespace of a key is always the same.
+func NewQueue[K comparable](limit int, namespaceOf func(K) string) *Queue[K] {
+	s := newShares(limit, namespaceOf)
+	return &Queue[K]{keys: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[K]{Queue: s}), shares: s, limit: limit}
 }
 
 // Start has write called for each key until ctx ends.
@@ -60,6 +61,7 @@ func (q *Queue[K]) Start(ctx context.Context, write func(context.Context, K)) {
 				if ctx.Err() == nil {
 					write(ctx, key)
 				}
+				q.shares.done(key)
 				q.keys.Done(key)
 			}
 		}()
