@@ -81,6 +81,12 @@ func TestResolveNodes(t *testing.T) {
 			nodes: []client.Object{good(), newNode("node-2", "mi-17", corev1.ConditionTrue), newNode("node-3", "", corev1.ConditionTrue)},
 			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired}, odd: 2,
 		},
+		"no provider ID yet": {
+			nodes: []client.Object{good(), changed(newNode("node-2", "", corev1.ConditionFalse), func(n *corev1.Node) {
+				n.Spec.ProviderID, n.Spec.Taints = "", []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true"}}
+			})},
+			want: map[string]endpoints.State{"i-01:30080": endpoints.Desired},
+		},
 		"not ready": {
 			nodes: []client.Object{good(), newNode("node-2", "i-02", corev1.ConditionFalse), newNode("node-3", "i-03", corev1.ConditionUnknown)},
 			want:  map[string]endpoints.State{"i-01:30080": endpoints.Desired, "i-02:30080": endpoints.NotReady, "i-03:30080": endpoints.NotReady},

@@ -76,9 +76,12 @@ func (r resolving) addNodes(nodes []corev1.Node, selector labels.Selector, port 
 	return alive
 }
 
-// noteOdd notes that a node would be a target if its provider ID named an instance.
+// uninitializedTaint is on a node until its cloud controller has told what machine it is.
+var uninitializedTaint = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized"}}
+
+// noteOdd notes that a node would be a target if its provider ID named an instance, unless it has yet to get one.
 func (r *Resolution) noteOdd(node *corev1.Node, s State) {
-	if s == Desired || s == NotReady {
+	if (s == Desired || s == NotReady) && !hasTaint(node, uninitializedTaint) {
 		r.Odd[node.Name] = fmt.Sprintf("Node %s cannot be a target: spec.providerID %q names no instance, must be aws:///<zone>/i-...",
 			node.Name, node.Spec.ProviderID)
 	}
