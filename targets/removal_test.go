@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -142,6 +143,48 @@ func TestRegistrarTellsPodThatIsLeftOut(t *testing.T) {
 			t.Errorf("condition when there is room %q, want %q", got, want)
 		}
 	}, withFinalizer(a), c, newSlice("web-1", a, c))
+}
+
+func TestRegistrarReplacesAFullGroupStepByStep(t *testing.T) {
+	a, c, d, e := newPod("blue-0", "10.0.0.1"), newPod("blue-1", "10.0.0.2"), newPod("green-0", "10.0.0.3"), newPod("green-1", "10.0.0.4")
+	inBed(t, func(b *bed) {
+		b.Policy.MaxTargets = 2
+		b.settle()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.aws.SetHealth(testARN, two, healthy)
+		b.after(testDrift)
+		service := newService()
+		service.Spec.Selector = map[string]string{"version": "green"}
+		b.must(b.cluster.Update(t.Context(), service))
+		for _, pod := range []*corev1.Pod{d, e} {
+			pod.Labels = map[string]string{"version": "green"}
+			b.must(b.cluster.Create(t.Context(), pod))
+		}
+		b.must(b.cluster.Delete(t.Context(), newSlice("web-1")))
+		b.must(b.cluster.Create(t.Context(), newSlice("web-1", d, e)))
+		for range 60 {
+			b.after(time.Second)
+			serving := 0
+			for target, health := range b.aws.Targets(testARN) {
+				switch health.State {
+				case elbv2.StateHealthy:
+					serving++
+				case elbv2.StateInitial:
+					b.aws.SetHealth(testARN, target, healthy)
+				}
+			}
+			if serving < 1 {
+				b.t.Fatalf("none serves: %v", b.targets())
+			}
+		}
+		want := map[string]elbv2.State{
+			"10.0.0.1:8080": elbv2.StateDraining, "10.0.0.2:8080": elbv2.StateDraining,
+			"10.0.0.3:8080": elbv2.StateHealthy, "10.0.0.4:8080": elbv2.StateHealthy,
+		}
+		if diff := cmp.Diff(want, b.targets()); diff != "" {
+			t.Errorf("targets (-want +got):\n%s", diff)
+		}
+	}, a, c, newSlice("web-1", a, c))
 }
 
 // A pod that leaves and serves on stays until another one replaces it, at the latest until the load balancer needs the rest of its time.

@@ -73,7 +73,7 @@ func Decide(in Input) Result {
 		result: Result{Detached: Detached{}, Late: map[string]events.Notice{}},
 	}
 	p.obstacles = p.findObstacles()
-	p.closes = in.Policy.TwoWay && plan.EnoughHealthy(p.gatesOpen(), in.Group.Targets, in.Policy,
+	p.closes = in.Policy.TwoWay && in.Plan.EnoughHealthy(p.gatesOpen(), in.Group.Targets, in.Policy,
 		func(s elbv2.State) bool { return s == elbv2.StateHealthy })
 	for _, ep := range in.Resolution.Endpoints { // a pod may be there at its old port as well
 		if other, twice := p.endpoints[ep.UID]; !twice || other.State != endpoints.Desired {

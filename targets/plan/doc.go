@@ -8,7 +8,7 @@
 //	removal.go     which targets to deregister because their pods are no longer selected, their nodes are to be replaced, or they are not
 //	               ready (unless they are kept, as too few others are healthy)
 //	leaving.go     by when the target of a pod that leaves must be deregistered (its deadline), and whether it waits for a replacement
-//	room.go        which registrations do not fit into a full group, and which targets that wait for a replacement make room
+//	room.go        which registrations do not fit into a full group, and which targets that wait for others make room
 //	hold.go        what lack of consent keeps from happening
 //	reading.go     when to read the health of targets next, and of which
 //	firstcheck.go  when a target can be healthy at the earliest, and by when it should be, by the health check settings

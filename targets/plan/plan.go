@@ -85,6 +85,7 @@ const (
 	whyNotReady    = "not ready"
 	whyNodeDown    = "its node is down"
 	whyUnselected  = "no longer selected"
+	whyMakesRoom   = ", and others need its room"          // after the one above
 	whyInVain      = ", and not all others served in time" // after one of the above
 	whyPodGone     = "its pod is gone"
 	whyUnknown     = "nothing in the cluster explains it"

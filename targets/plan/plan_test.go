@@ -21,6 +21,8 @@ import (
 
 var (
 	noon, one, two, three, healthy = fixture.Noon, fixture.One, fixture.Two, fixture.Three, fixture.Healthy
+
+	four, five = elbv2.Target{ID: "10.0.0.4", Port: 8080}, elbv2.Target{ID: "10.0.0.5", Port: 8080}
 )
 
 func listed(list ...endpoints.Endpoint) map[elbv2.Target]endpoints.Endpoint {
@@ -226,6 +228,19 @@ func TestMake(t *testing.T) {
 				two: {Presence: targetgroup.Registered, Owner: "b", ReadAt: noon, Unwanted: endpoints.NotReady, UnwantedSince: noon.Add(-time.Hour)},
 			},
 			want: Plan{Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady, two: endpoints.NotReady}}, UnreadyKept: UnreadyKept{Now: true}},
+		},
+		"rule 6: pods that a full group has no room for do not count": {
+			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"},
+				endpoints.Endpoint{Target: three, State: endpoints.Desired, UID: "c"}, endpoints.Endpoint{Target: four, State: endpoints.Desired, UID: "d"}, endpoints.Endpoint{Target: five, State: endpoints.Desired, UID: "e"}),
+			group: targetgroup.Targets{
+				one: {Presence: targetgroup.Registered, Owner: "a", ReadAt: noon, Unwanted: endpoints.NotReady, UnwantedSince: noon.Add(-UnreadyPause)},
+				two: {Presence: targetgroup.Registered, Owner: "b", Health: healthy},
+			},
+			limit: 2,
+			want: Plan{
+				Changes: targetgroup.Changes{Unwanted: map[elbv2.Target]endpoints.State{one: endpoints.NotReady}, Deregister: targetgroup.Deregistrations{one: {Why: whyNotReady}}},
+				LeftOut: map[elbv2.Target]struct{}{three: {}, four: {}, five: {}},
+			},
 		},
 		"rule 6: pods of a node that is down go without a pause and a reading": {
 			endpoints: listed(endpoints.Endpoint{Target: one, State: endpoints.NotReady, NodeDown: true, UID: "a"}, endpoints.Endpoint{Target: two, State: endpoints.Desired, UID: "b"}),

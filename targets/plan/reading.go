@@ -123,7 +123,7 @@ func (in ReadingInput) settled() bool {
 	for id, t := range in.Group.Targets {
 		_, awaited := in.Awaited[id]
 		initial := t.Presence == targetgroup.Registered && t.Health.State == elbv2.StateInitial && !awaited
-		undecided := t.Unwanted == endpoints.NotReady && t.ReadAt.Before(t.UnwantedSince)
+		undecided := t.Unwanted != endpoints.Undetermined && t.ReadAt.Before(t.UnwantedSince)
 		if initial || undecided || !t.UnexplainedAt.IsZero() || !t.FailedAt.IsZero() {
 			return false
 		}

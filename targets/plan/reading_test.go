@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -67,6 +68,26 @@ func TestNextReadingIsSoonAfterAFailedCall(t *testing.T) {
 	next := NextReading(ReadingInput{Group: group, DriftInterval: 5 * time.Minute})
 	if got := next.At.Sub(noon); got != PollUnsettled {
 		t.Errorf("next reading after %s, want %s", got, PollUnsettled)
+	}
+}
+
+// Which targets serve may be different by the time at which they become unwanted.
+func TestNextReadingIsSoonAfterATargetBecameUnwanted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		since time.Time
+		want  [2]time.Duration
+	}{
+		"before the last reading": {since: noon, want: [2]time.Duration{4 * time.Minute, 5 * time.Minute}},
+		"after it":                {since: noon.Add(time.Second), want: [2]time.Duration{PollUnsettled, PollUnsettled}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := targetgroup.Target{Presence: targetgroup.Registered, Health: healthy, ReadAt: noon, Unwanted: endpoints.Unselected, UnwantedSince: tc.since}
+			group := targetgroup.Snapshot{ReadAt: noon, Targets: targetgroup.Targets{one: target}}
+			next := NextReading(ReadingInput{Group: group, DriftInterval: 5 * time.Minute})
+			if got := next.At.Sub(noon); got < tc.want[0] || got > tc.want[1] {
+				t.Errorf("next reading after %s, want %s to %s", got, tc.want[0], tc.want[1])
+			}
+		})
 	}
 }
 

@@ -39,7 +39,7 @@ func (p *Plan) addUnready(in Input) (keepsUnready bool) {
 	if len(atOnce)+len(due) == 0 {
 		return false
 	}
-	if in.keepsUnready(due) {
+	if p.keepsUnready(in, due) {
 		return in.someRegistered(atOnce) || in.someRegistered(due)
 	}
 	if wait := in.UnreadyKept.pause(in.Now); wait > 0 && len(due) > 0 {
@@ -53,8 +53,8 @@ func (p *Plan) addUnready(in Input) (keepsUnready bool) {
 
 // keepsUnready reports whether too few wanted targets are healthy to let the unready ones go. Of nodes one must be, if one of the unready
 // is: all others may have no pods.
-func (in Input) keepsUnready(due targetgroup.Deregistrations) bool {
-	if enough := in.enoughHealthy(); !enough || !in.Nodes {
+func (p *Plan) keepsUnready(in Input, due targetgroup.Deregistrations) bool {
+	if enough := p.EnoughHealthy(in.Endpoints, in.Group.Targets, in.Policy, in.serves); !enough || !in.Nodes {
 		return !enough
 	}
 	wanted, unready := false, false
@@ -98,26 +98,21 @@ func (k UnreadyKept) next(keeps bool, now time.Time) UnreadyKept {
 	return k
 }
 
-func (in Input) enoughHealthy() bool {
-	return EnoughHealthy(in.Endpoints, in.Group.Targets, in.Policy, in.serves)
-}
-
 // EnoughHealthy reports whether at least Policy.MinReadyPercent of the pods that the Service selects are ready, and their targets in a
-// state that serves.
-func EnoughHealthy(
+// state that serves. Those that the plan leaves out do not count: they are ready, and cannot be healthy.
+func (p *Plan) EnoughHealthy(
 	listed map[elbv2.Target]endpoints.Endpoint, group targetgroup.Targets, policy Policy, serves func(elbv2.State) bool,
 ) bool {
 	healthy, all := 0, 0
 	for target, ep := range listed {
-		switch ep.State {
-		case endpoints.Desired:
-			all++
-			if t := group[target]; t.Presence == targetgroup.Registered && serves(t.Health.State) {
-				healthy++
-			}
-		case endpoints.NotReady, endpoints.Undetermined:
-			all++
+		_, leftOut := p.LeftOut[target]
+		switch t := group[target]; {
+		case leftOut, ep.State == endpoints.Unselected, ep.State == endpoints.Terminating:
+			continue
+		case ep.State == endpoints.Desired && t.Presence == targetgroup.Registered && serves(t.Health.State):
+			healthy++
 		}
+		all++
 	}
 	return healthy*100 >= policy.MinReadyPercent*all
 }
@@ -136,6 +131,7 @@ func (in Input) serves(state elbv2.State) bool {
 func (p *Plan) addReplaced(in Input) {
 	targets := in.removable(endpoints.Unselected)
 	others := p.replacements(in, targets)
+	makeRoom := p.roomMakers(in, targets, others)
 	for target, ep := range targets {
 		p.Unwanted[target] = endpoints.Unselected
 		wait := in.Policy.ReplacementTimeout - in.Now.Sub(in.unwantedSince(target, endpoints.Unselected))
@@ -143,6 +139,8 @@ func (p *Plan) addReplaced(in Input) {
 		switch {
 		case others.serve && canGo:
 			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep)}
+		case makeRoom[target]:
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyUnselected + whyMakesRoom}
 		case wait > 0:
 			p.ReplacedAt = others.since
 			p.NextChange = retry.Soonest(p.NextChange, wait)
@@ -216,22 +214,24 @@ func (in Input) replaced(targets map[elbv2.Target]endpoints.Endpoint) replacemen
 	return out
 }
 
-// awaits reports whether others wait for the wanted target. One for which the group has no room may get that of the targets that go. A node
-// that AWS refuses may never come, and as many must be healthy all the same.
+// awaits reports whether others wait for the wanted target. A node that the group has no room for, or that AWS refuses, may never come, and
+// as many must be healthy all the same. A pod gets the room of one that others replace: see roomMakers.
 func (p *Plan) awaits(in Input, target elbv2.Target) bool {
 	_, leftOut := p.LeftOut[target]
-	return !leftOut && (!in.Nodes || in.Group.Registration.Refusals[target] == "")
+	return !in.Nodes || !leftOut && in.Group.Registration.Refusals[target] == ""
 }
 
 // canReplace reports whether the target may go, however those fare that were not found to serve yet. One that may serve waits for a healthy
 // one: of nodes, that the first checks are over does not say that any has a pod. A node that others are to replace ends only after that,
 // and waits for as many.
 func (r replacements) canReplace(in Input, ep endpoints.Endpoint, t targetgroup.Target) bool {
+	return !r.mayServe(t) || r.healthy > 0 && (!in.toReplace(ep) || r.healthy >= r.leave)
+}
+
+// mayServe reports whether the load balancer may send to a target that is to be replaced, for all that was read since.
+func (r replacements) mayServe(t targetgroup.Target) bool {
 	state := t.Health.State
-	if mayServe := state == elbv2.StateHealthy || t.ReadAt.Before(r.since) || r.failsOpen && state != elbv2.StateUnused; !mayServe {
-		return true
-	}
-	return r.healthy > 0 && (!in.toReplace(ep) || r.healthy >= r.leave)
+	return state == elbv2.StateHealthy || t.ReadAt.Before(r.since) || r.failsOpen && state != elbv2.StateUnused
 }
 
 // removable are the targets in that state that are in the group and can be deregistered now.
