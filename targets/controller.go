@@ -119,6 +119,7 @@ type memory struct {
 
 	rival       beside.Rival        // passes only
 	detached    conditions.Detached // passes only
+	unseen      endpoints.Unseen    // passes only
 	unreadyKept plan.UnreadyKept    // passes only
 	leaving     plan.Leaving        // passes only
 	told        map[string]bool     // passes only: the notices of the last one

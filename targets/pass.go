@@ -30,10 +30,11 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	}
 	gated := r.gatedPods(s.key)
 	before := s.group.Snapshot()
-	res, err := r.resolver.ForPass().Resolve(ctx, binding, before.Targets)
+	res, err := r.resolver.ForPass().After(s.unseen, r.Clock.Now()).Resolve(ctx, binding, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	s.unseen = res.Unseen
 	mine, err := r.others.mine(ctx, binding, s.claims.Record(), res.Endpoints, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -47,7 +48,7 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	p.Generation = actsOn(binding.Generation, before, hold, s.claims.Failure())
 	s.unreadyKept, s.leaving = p.UnreadyKept, p.Leaving
 	var next nextPass
-	next.in(p.NextChange)
+	next.in(retry.Soonest(p.NextChange, res.Unseen.Next(in.Now)))
 	// Before anything that may take its time.
 	next.in(s.calls.Deregister(p.Changes))
 	next.in(s.calls.Register(p.Changes, s.claims.Claimed(binding)))

@@ -222,20 +222,6 @@ func TestRegistrarStartsOnSettledGroupWithoutCalls(t *testing.T) {
 	}, open, newSlice("web-1", open))
 }
 
-// Rule 10: a pod that is in a slice but not in the cache yet keeps its target.
-func TestRegistrarKeepsTargetOfPodThatCacheDoesNotShow(t *testing.T) {
-	pod := newPod("web-0", "10.0.0.1")
-	inBed(t, func(b *bed) {
-		b.aws.SetHealth(testARN, one, healthy)
-		b.settle()
-		b.after(plan.PollUnsettled)
-		b.after(testDrift)
-		if diff := cmp.Diff(map[string]elbv2.State{"10.0.0.1:8080": elbv2.StateHealthy}, b.targets()); diff != "" {
-			t.Errorf("targets (-want +got):\n%s", diff)
-		}
-	}, newSlice("web-1", pod))
-}
-
 // Rule 10: a missing Service empties no target group, for a while.
 func TestRegistrarKeepsTargetsWhenServiceIsGone(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")

@@ -186,18 +186,38 @@ func TestResolve(t *testing.T) {
 // A pod that a target was registered for was in the cache once. Its slice may be behind, as when it was deleted by force.
 func TestResolveFindsThatARegisteredPodIsGone(t *testing.T) {
 	gone := newPod("web-0", "10.0.0.1")
-	again := newPod("web-0", "10.0.0.1")
-	again.UID = "web-0 again"
+	again, renamed, homeless := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.1"), newPod("web-0", "10.0.0.1")
+	again.UID, renamed.UID, homeless.UID = "web-0 again", gone.UID, "web-0 again"
+	homeless.Status.PodIPs = nil
 	known := targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: gone.UID}}
-	for name, objects := range map[string][]client.Object{"for good": nil, "and came again under its name": {again}} {
+	tests := map[string]struct {
+		pod       *corev1.Pod
+		anonymous bool // the slice does not say the pod's UID
+		want      endpoints.State
+	}{
+		"for good":                      {want: endpoints.Terminating},
+		"and came again under its name": {pod: again, want: endpoints.Terminating},
+		"for good, and a slice without UIDs does not say so":              {anonymous: true, want: endpoints.Terminating},
+		"and the next one of its name, of a slice without UIDs, starts":   {pod: homeless, anonymous: true, want: endpoints.Terminating},
+		"not at all: a slice without UIDs names another one at its place": {pod: renamed, anonymous: true, want: endpoints.Undetermined},
+	}
+	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
+			slice := newSlice("web-1", gone)
+			if tc.anonymous {
+				slice.Endpoints[0].TargetRef.UID = ""
+			}
+			objects := []client.Object{slice}
+			if tc.pod != nil {
+				objects = append(objects, tc.pod)
+			}
 			inBed(t, func(b *bed) {
 				res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
 				b.must(err)
-				if got := res.Endpoints[one].State; got != endpoints.Terminating {
-					t.Errorf("its target is %s, want it terminating", got)
+				if got := res.Endpoints[one].State; got != tc.want {
+					t.Errorf("its target is %s, want it %s", got, tc.want)
 				}
-			}, append(objects, newSlice("web-1", gone))...)
+			}, objects...)
 		})
 	}
 }

@@ -6,7 +6,8 @@
 // The endpoints of a binding:
 //
 //	resolve.go     the Resolver, whose Pass finds them, and what an Endpoint and its State are; says so if the Service or its port is missing
-//	slices.go      for type ip, reads EndpointSlices of the one address family that the binding's spec says
+//	slices.go      for type ip, reads EndpointSlices of the one address family that the binding's spec says, and finds which of the pods that
+//	               they list are gone
 //	pods.go        the state of pods that a slice lists, and of pods whose addresses are in the group although no slice lists them
 //	nodes.go       for type instance, reads nodes, and says their state; for type ip, what is known of a pod's node: whether it is ready,
 //	               was deleted, or ends its pods before they are deleted

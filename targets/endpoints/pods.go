@@ -103,9 +103,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 	for target := range unlisted {
 		pod := r.podAt(target)
 		if pod == nil {
-			if _, skipped := r.skipped[target]; skipped {
-				r.res.Endpoints[target] = Endpoint{Target: target} // a slice still lists it: it is not ours to take out
-			}
+			r.keepSkipped(target)
 			continue
 		}
 		node, err := r.nodeOf(ctx, pod)
@@ -117,6 +115,13 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 		r.res.Endpoints[target] = found
 	}
 	return nil
+}
+
+// keepSkipped adds a target that a slice lists although it cannot be one: it is not ours to take out, unless its pod is gone.
+func (r resolving) keepSkipped(target elbv2.Target) {
+	if _, skipped := r.skipped[target]; skipped && !r.gone[target] {
+		r.res.Endpoints[target] = Endpoint{Target: target}
+	}
 }
 
 // addDraining adds the pods that no slice lists, while their targets drain.

@@ -100,6 +100,8 @@ type Resolution struct {
 	Odd map[string]string
 	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
 	Skipped string
+	// Unseen is for Pass.After.
+	Unseen Unseen
 }
 
 // Resolver reads the cluster: pods and slices from indexes, the rest from the caches.
@@ -128,6 +130,9 @@ type Pass struct {
 	*Resolver
 	nodes map[string]nodeFacts // by name
 	node  corev1.Node          // what the last one was read into
+
+	unseen Unseen // as of the last pass over the binding, nil when that is not known
+	now    time.Time
 }
 
 // ForPass begins a pass.
@@ -155,6 +160,8 @@ type resolving struct {
 	res     *Resolution
 	// skipped are endpoints in slices that are not made targets of, and why; empty when users need not be told.
 	skipped map[elbv2.Target]string
+	// gone are those of skipped whose pods do not exist.
+	gone map[elbv2.Target]bool
 }
 
 // Resolve finds the endpoints of the binding's Service port, and what is behind those of the registered targets that
@@ -164,6 +171,7 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 		Endpoints: make(map[elbv2.Target]Endpoint, group.Len()), // about as many as there will be
 		Draining:  map[elbv2.Target]*corev1.Pod{},
 		Odd:       map[string]string{},
+		Unseen:    Unseen{},
 	}
 	var err error
 	if res.Service, err = ServiceOf(ctx, p.reader, binding); err != nil {
@@ -171,7 +179,7 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 	}
 	var port corev1.ServicePort
 	port, res.Missing = servicePort(res.Service, binding)
-	r := resolving{p, binding, group, &res, map[elbv2.Target]string{}}
+	r := resolving{p, binding, group, &res, map[elbv2.Target]string{}, map[elbv2.Target]bool{}}
 	if binding.Spec.IsIP() {
 		err = r.resolvePods(ctx, port)
 	} else {

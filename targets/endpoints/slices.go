@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -76,7 +77,7 @@ func (r resolving) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32
 	}
 	pod := r.PodByName.First(r.binding.Namespace, ref.Name)
 	if !agrees(pod, ref) {
-		r.place(r.unseen(target, pod, ref))
+		r.addUnseen(target, pod, ref)
 		return nil
 	}
 	if !hasAddress(pod, ep.Addresses[0]) {
@@ -92,16 +93,6 @@ func (r resolving) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32
 	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
 	r.place(found)
 	return nil
-}
-
-// unseen is an endpoint whose pod the cache does not show as the slice refers to it; the pass looks again when the caches agree. A pod
-// that the target was registered for was in the cache, and is gone: it was deleted without a grace period, or the watch had a gap.
-func (r resolving) unseen(target elbv2.Target, pod *corev1.Pod, ref *corev1.ObjectReference) Endpoint {
-	found := Endpoint{Target: target, UID: ref.UID}
-	if (pod == nil || pod.UID != ref.UID) && ref.UID != "" && r.group.Owner(target) == ref.UID {
-		found.State = Terminating
-	}
-	return found
 }
 
 // agrees reports whether the cache of pods shows the pod that a slice refers to, with an address.
@@ -192,4 +183,75 @@ func newEndpoint(target elbv2.Target, pod *corev1.Pod, node nodeFacts, gate core
 // lives reports whether the pod may serve: an unready one may be ready again, but on a node that is down.
 func (ep Endpoint) lives() bool {
 	return ep.State == Desired || ep.State == NotReady && !ep.NodeDown
+}
+
+// Unseen are the pods that EndpointSlices of a binding list and the cache of pods does not show, and since when passes find that. A map is
+// not to be changed.
+type Unseen map[podRef]time.Time
+
+// podRef is how a slice refers to a pod. Slices that are written by hand may lack the UID.
+type podRef struct {
+	name string
+	uid  types.UID
+}
+
+// longUnseen is how long the cache does not show a pod until there is none: much longer than the watch of pods is behind that of
+// EndpointSlices, also when it has to list all pods again because an API server was away.
+const longUnseen = 5 * time.Minute
+
+// Next is how long it is until the next of the pods counts as one that does not exist, 0 when none will.
+func (u Unseen) Next(now time.Time) (wait time.Duration) {
+	for _, since := range u {
+		if left := longUnseen - now.Sub(since); left > 0 && (wait == 0 || left < wait) {
+			wait = left
+		}
+	}
+	return wait
+}
+
+// After has the pass know what the last one over the binding found unseen. A pass that does not know that takes no pod for gone only
+// because it is unseen.
+func (p *Pass) After(last Unseen, now time.Time) *Pass {
+	p.unseen, p.now = last, now
+	return p
+}
+
+// addUnseen takes an endpoint whose pod the cache does not show as the slice refers to it; the pass looks again when the caches agree. A
+// pod that the target was registered for was in the cache, and is gone: it was deleted without a grace period, or the watch had a gap. One
+// that has not been seen for long does not exist, and explains no target.
+func (r resolving) addUnseen(target elbv2.Target, pod *corev1.Pod, ref *corev1.ObjectReference) {
+	found, owner := Endpoint{Target: target, UID: ref.UID}, r.group.Owner(target)
+	switch {
+	case owner != "" && cmp.Or(ref.UID, owner) == owner && (pod == nil || pod.UID != owner) && !r.isAt(target, owner):
+		found.UID, found.State = owner, Terminating
+	case pod != nil && (ref.UID == "" || pod.UID == ref.UID): // it has no address yet
+	case r.isLongUnseen(podRef{ref.Name, ref.UID}):
+		r.gone[target] = true
+		r.skip(target, "there is no "+podRef{ref.Name, ref.UID}.String())
+		return
+	}
+	r.place(found)
+}
+
+// isAt reports whether the pod lives at the target's address, whatever its name is.
+func (r resolving) isAt(target elbv2.Target, uid types.UID) bool {
+	return slices.ContainsFunc(r.PodByAddress.At(r.binding.Namespace, target.ID), func(pod *corev1.Pod) bool { return pod.UID == uid })
+}
+
+// isLongUnseen notes that the pod is unseen, and reports whether it has been for long.
+func (r resolving) isLongUnseen(pod podRef) bool {
+	since, known := r.unseen[pod]
+	if !known {
+		since = r.now
+	}
+	r.res.Unseen[pod] = since
+	return r.now.Sub(since) >= longUnseen
+}
+
+// String is the pod as users read it.
+func (p podRef) String() string {
+	if p.uid == "" {
+		return "pod " + p.name
+	}
+	return fmt.Sprintf("pod %s with UID %s", p.name, p.uid)
 }

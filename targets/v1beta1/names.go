@@ -59,8 +59,8 @@ const (
 	ReasonUnreadyPodsKept = "UnreadyPodsKept"
 	// ReasonNoEndpoint: pods wait at their gates that the Service selects and has no endpoints for; the message says why.
 	ReasonNoEndpoint = "NoEndpoint"
-	// ReasonEndpointSkipped: EndpointSlices list pods of other namespaces, or addresses that are not the pod's own: these are not
-	// registered.
+	// ReasonEndpointSkipped: EndpointSlices list pods that do not exist, pods of other namespaces, or addresses that are not the pod's
+	// own: these are not registered.
 	ReasonEndpointSkipped = "EndpointSkipped"
 	// ReasonTargetGroupNotFound: the target group does not exist.
 	ReasonTargetGroupNotFound = "TargetGroupNotFound"
