@@ -28,8 +28,8 @@ import (
 )
 
 // finalize takes a binding that is being deleted apart: its gates are opened whatever AWS says, its targets are
-// deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read. Targets
-// that another binding takes over are left to it.
+// deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read, twice
+// where an earlier process has worked on it. Targets that another binding takes over are left to it.
 func (r *Registrar) finalize(
 	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
@@ -111,7 +111,7 @@ func isEmptied(group targetgroup.Snapshot, mine func(elbv2.Target) bool) bool {
 			return false
 		}
 	}
-	return group.Complete()
+	return group.ShowsAll()
 }
 
 // leftIn says what may be left in the group of a binding that goes, as AWS refuses to deregister it; nil when it is nothing.

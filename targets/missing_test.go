@@ -17,7 +17,9 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
+	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // refuse has the calls of some operations answered with err.
@@ -221,4 +223,80 @@ func TestUnansweredDeregistrationIsRepeatedThoughAReadingDoesNotShowTheTarget(t 
 			t.Errorf("read %t, and the target is %q, want it to drain", read, got)
 		}
 	}, pod, newSlice("web-1", pod))
+}
+
+// omit has readings leave the target out from then until then, counted from now.
+func (b *bed) omit(target elbv2.Target, from, until time.Duration) {
+	begin, end := time.Now().Add(from), time.Now().Add(until)
+	b.aws.Omit = func(other elbv2.Target) bool {
+		return other == target && !time.Now().Before(begin) && time.Now().Before(end)
+	}
+}
+
+// Rule 10: what one reading leaves out is not forgotten. The record is all that says whose it is.
+func TestRecordedTargetThatOneReadingLeavesOutIsDeregistered(t *testing.T) {
+	for name, from := range map[string]time.Duration{"the first": 0, "the second": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inSharedBed(t, func(b *bed) {
+				b.workedForBefore()
+				b.aws.SetHealth(testARN, two, healthy)
+				b.omit(two, from, from+plan.PollUnsettled)
+				b.settle()
+				b.after(plan.PollUnsettled)
+				if got := b.record(); got != two.String() {
+					t.Errorf("record %q, want that it still lists the target", got)
+				}
+				for range 3 {
+					b.after(plan.PollUnsettled)
+				}
+				if got := b.targets()[two.String()]; got != elbv2.StateDraining || b.record() != "" {
+					t.Errorf("the target is %q and the record %q, want it to drain and not listed", got, b.record())
+				}
+			}, writtenRecord(two.String()))
+		})
+	}
+}
+
+// Rule 5: nor does its pod leave without it.
+func TestRecordedTargetThatOneReadingLeavesOutLeavesWithItsPod(t *testing.T) {
+	pod := withFinalizer(newPod("web-0", "10.0.0.1"))
+	pod.Status.Conditions = nil // it is not ready
+	inSharedBed(t, func(b *bed) {
+		b.workedForBefore()
+		b.aws.SetHealth(testARN, one, healthy)
+		b.omit(one, 0, plan.PollUnsettled)
+		b.settle()
+		b.must(b.cluster.Delete(t.Context(), pod))
+		b.after(time.Second)
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Errorf("the target is %q, want it to drain", got)
+		}
+	}, pod, newSlice("web-1", pod), writtenRecord(one.String()))
+}
+
+// What an earlier process has registered may be left out by the first reading of the next one.
+func TestDeletedBindingWaitsForTargetThatOneReadingLeavesOut(t *testing.T) {
+	for name, shared := range map[string]bool{"shared": true, "not shared": false} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				binding := b.binding()
+				binding.Finalizers, binding.Spec.MultiClusterTargetGroup = []string{v1beta1.Finalizer}, shared
+				b.must(b.cluster.Update(t.Context(), binding))
+				b.workedForBefore()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.aws.SetHealth(testARN, two, healthy)
+				b.omit(two, 0, time.Second)
+				b.must(b.cluster.Delete(t.Context(), b.binding()))
+				b.settle()
+				b.binding() // is there still
+				b.after(plan.PollUnsettled)
+				if got := b.targets(); got[one.String()] != elbv2.StateDraining || got[two.String()] != elbv2.StateDraining {
+					t.Errorf("targets %v, want both to drain", got)
+				}
+				if err := b.cluster.Get(t.Context(), webKey, binding); !apierrors.IsNotFound(err) {
+					t.Errorf("getting the binding: %v, want it gone", err)
+				}
+			}, writtenRecord("10.0.0.1:8080,10.0.0.2:8080"))
+		})
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
 // The model's load balancers: a first check 2 s after the registration, one pass for a new target.
@@ -66,6 +67,16 @@ type modelTarget struct {
 	passedBy     types.UID   // who has answered the last check that passed
 	healthyAt    time.Time   // the last moment at which it was healthy
 	shown        elbv2.State // what the last reading said of it, empty before the first one
+	omittedSince time.Time   // the first reading of the group that left it out, zero once another one shows it
+	forgettable  bool        // two have, one after the other: it may be forgotten
+}
+
+// omit notes that a reading of the group leaves the target out. The first one may have had its effect 3 s late.
+func (t *modelTarget) omit(now time.Time) {
+	if t.omittedSince.IsZero() {
+		t.omittedSince = now
+	}
+	t.forgettable = t.forgettable || now.Sub(t.omittedSince) > targetgroup.UnshownFor-4*time.Second
 }
 
 // modelFault is what happens to calls until it ends.
@@ -178,7 +189,7 @@ func (g *modelGroup) register(target elbv2.Target) {
 		}}
 		g.targets[target] = t
 	}
-	t.registeredAt = time.Now()
+	t.registeredAt, t.forgettable = time.Now(), false
 }
 
 func (g *modelGroup) drain(target elbv2.Target) {

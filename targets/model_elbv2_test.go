@@ -60,8 +60,12 @@ func (a *modelAWS) DescribeTargetHealth(ctx context.Context, in *awselbv2.Descri
 		omitted := a.omitted(g)
 		for target, t := range g.targets {
 			if target == omitted {
+				if len(in.Targets) == 0 {
+					t.omit(time.Now())
+				}
 				continue
 			}
+			t.omittedSince = time.Time{}
 			if len(in.Targets) > 0 && !slices.ContainsFunc(in.Targets, func(d elbv2types.TargetDescription) bool { return named(d) == target }) {
 				continue
 			}
@@ -91,7 +95,7 @@ func (a *modelAWS) omitted(g *modelGroup) (last elbv2.Target) {
 		return elbv2.Target{}
 	}
 	for target := range g.targets {
-		if target.String() > last.String() {
+		if last == (elbv2.Target{}) || target.String() > last.String() {
 			last = target
 		}
 	}

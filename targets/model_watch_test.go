@@ -5,6 +5,7 @@ package targets
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,7 @@ type modelWatch struct {
 	placed   map[types.UID]time.Time
 	twins    map[types.UID]bool // pods that once lived at one address with another
 	leaving  map[types.UID]departure
+	owned    map[types.UID]map[string]bool         // by binding of a shared group: see noteOwned
 	usual    map[types.UID]*usualNumber            // by binding
 	calm     struct{ departures, cache time.Time } // since when, zero when it is not
 }
@@ -45,11 +47,13 @@ type watched struct {
 	acting bool
 	claims map[elbv2.Target]claim
 	record map[string]bool // of a shared group
+	owned  map[string]bool // of a shared group
 }
 
 func (w *modelWatch) init() {
 	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
 	w.twins, w.leaving, w.usual = map[types.UID]bool{}, map[types.UID]departure{}, map[types.UID]*usualNumber{}
+	w.owned = map[types.UID]map[string]bool{}
 	w.now = time.Now()
 }
 
@@ -119,6 +123,8 @@ func (m *model) look(now time.Time) {
 		}
 	}
 	w := &m.watch
+	m.aws.mu.Lock()
+	defer m.aws.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now, w.seen, w.bindings = now, map[string]bool{}, bindings
@@ -138,6 +144,7 @@ func (m *model) look(now time.Time) {
 	}
 	for i := range bindings {
 		b := &bindings[i]
+		w.noteOwned(b, m.aws.groups[b.Spec.TargetGroupARN])
 		if b.acting {
 			w.holds(fact(b.UID, "acting"))
 		}
@@ -155,6 +162,22 @@ func (m *model) look(now time.Time) {
 			}
 		}
 	}
+}
+
+// noteOwned notes which targets of a shared group are the binding's own: what was written down for it is until it leaves the group, whatever
+// the record says since then. AWS's lock and the watch's are held.
+func (w *modelWatch) noteOwned(b *watched, g *modelGroup) {
+	if b.record == nil {
+		return
+	}
+	b.owned = maps.Clone(b.record)
+	for target, t := range g.targets {
+		stays := t.health.State != elbv2.StateDraining && !t.forgettable
+		if name := target.String(); stays && w.owned[b.UID][name] {
+			b.owned[name] = true
+		}
+	}
+	w.owned[b.UID] = b.owned
 }
 
 // noteTwins notes which pods live at one address. The caller holds the watch's lock.
@@ -176,7 +199,7 @@ func (m *model) bindings(arn string) []watched {
 	var out []watched
 	for _, b := range listOf[*v1beta1.TargetGroupBinding](m.store) {
 		if arn == "" || b.Spec.TargetGroupARN == arn {
-			out = append(out, watched{b, m.acting(b), m.claims(b), m.record(b)})
+			out = append(out, watched{b, m.acting(b), m.claims(b), m.record(b), nil})
 		}
 	}
 	return out
@@ -200,7 +223,7 @@ func (m *model) record(b *v1beta1.TargetGroupBinding) map[string]bool {
 }
 
 // ours reports whether the binding may deregister the target.
-func (b *watched) ours(target elbv2.Target) bool { return b.record == nil || b.record[target.String()] }
+func (b *watched) ours(target elbv2.Target) bool { return b.record == nil || b.owned[target.String()] }
 
 // deregistering holds a deregistration against the rules.
 func (m *model) deregistering(arn string, g *modelGroup, target elbv2.Target) {

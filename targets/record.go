@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
@@ -41,6 +42,7 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 		read, exists = ownership.Record{}, false
 	}
 	s.claims.SetRecord(read, exists)
+	s.group.Expect(maps.Keys(read), r.Clock.Now())
 	return nil
 }
 

@@ -199,6 +199,7 @@ func TestSharedGroupSaysThatItsRecordWasLost(t *testing.T) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.must(b.cluster.Delete(t.Context(), b.binding()))
 		b.settle()
+		b.after(plan.PollUnsettled)
 		if err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
 			t.Errorf("getting the binding: %v, want it gone", err)
 		}

@@ -24,7 +24,8 @@
 //
 // A failed call is tried again by a later pass, after the pause that package retry gives. The SDK does not repeat these calls.
 //
-// What is known is a cache, not a state: after a crash it is filled again from the cluster and from one reading of each group.
+// What is known is a cache, not a state: after a crash it is filled again from the cluster, from one reading of each group, and from the
+// record of a shared one. A reading may leave a target out: what it does not show is forgotten when a second one does not show it either.
 //
 // Locks: Group.mu guards all of a group and is never held across a call. Subnets.mu may be taken while it is held. least.mu guards a
 // metric, and is taken alone.

@@ -4,6 +4,7 @@
 package targetgroup
 
 import (
+	"iter"
 	"maps"
 	"sync"
 	"time"
@@ -37,12 +38,13 @@ type Group struct {
 
 // seen is what readings have shown, and our own calls since.
 type seen struct {
-	targets map[elbv2.Target]*Target
-	readAt  time.Time      // when the last successful reading of the whole group was started, zero before the first
-	newTill time.Time      // readings until then may show targets that an earlier binding has just deregistered
-	gone    error          // AWS's word that there is no such target group, nil once a reading has found it
-	invalid error          // AWS's refusal of the group's ARN at the last reading, nil once one has found it
-	lost    []elbv2.Target // someone else has deregistered them; until TakeLost
+	targets     map[elbv2.Target]*Target
+	readAt      time.Time      // when the last successful reading of the whole group was started, zero before the first
+	firstReadAt time.Time      // when the first one was
+	newTill     time.Time      // readings until then may show targets that an earlier binding has just deregistered
+	gone        error          // AWS's word that there is no such target group, nil once a reading has found it
+	invalid     error          // AWS's refusal of the group's ARN at the last reading, nil once one has found it
+	lost        []elbv2.Target // someone else has deregistered them; until TakeLost
 }
 
 // New returns a group of which nothing is known but what the binding's status says of its settings, which counts as read now.
@@ -125,12 +127,24 @@ func (s *seen) target(id elbv2.Target) *Target {
 	return t
 }
 
+// Expect takes the targets that an earlier process may have registered, by what it has written down: whether they are in the group is not
+// known until it has been read.
+func (g *Group) Expect(recorded iter.Seq[elbv2.Target], now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id := range recorded {
+		if t := g.seen.target(id); !t.isThere() {
+			t.FailedAt = now
+		}
+	}
+}
+
 // vanish takes AWS's word, from whichever call, that there is no such target group: nothing of ours is in it, and nothing can
 // be sent to it until a reading finds it.
 func (s *seen) vanish(err error) {
 	if !elbv2.IsTargetGroupNotFound(err) {
 		return
 	}
-	s.gone, s.readAt = err, time.Time{}
+	s.gone, s.readAt, s.firstReadAt = err, time.Time{}, time.Time{}
 	maps.DeleteFunc(s.targets, func(_ elbv2.Target, t *Target) bool { return !t.UnderWay() })
 }

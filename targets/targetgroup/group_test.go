@@ -74,9 +74,59 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 	if !g.goes(one) {
 		t.Errorf("after a failed registration: %+v, want the target deregistered", g.Snapshot().Targets[one])
 	}
-	g.readDone(nil, noon.Add(time.Second), noon.Add(time.Second), nil, nil)
+	g.readNothing(time.Second)
+	g.readNothing(time.Second + UnshownFor)
 	if targets := g.Snapshot().Targets; len(targets) != 0 {
-		t.Errorf("after a reading without the target: %+v, want it forgotten", targets)
+		t.Errorf("after two readings without the target: %+v, want it forgotten", targets)
+	}
+}
+
+// readNothing takes a reading that was started that long after noon and does not show a target.
+func (g *Group) readNothing(after time.Duration) {
+	g.readDone(nil, noon.Add(after), noon.Add(after), nil, nil)
+}
+
+// One reading may leave a target out that is there: only a second one, some time later, says that it is not.
+func TestGroupForgetsTargetThatTwoReadingsDoNotShow(t *testing.T) {
+	shown := func(g *Group) {
+		g.readDone(nil, noon.Add(3*time.Second), noon.Add(3*time.Second), map[elbv2.Target]elbv2.Health{one: healthy}, nil)
+	}
+	for name, tc := range map[string]struct {
+		before  func(g *Group)
+		between func(g *Group)
+		first   time.Duration // after noon
+		second  time.Duration // after the first
+		want    bool          // it may be in the group
+	}{
+		"shown before":             {before: shown, first: 5 * time.Second, second: UnshownFor},
+		"soon one after the other": {before: shown, first: 5 * time.Second, second: UnshownFor - 1, want: true},
+		"shown in between":         {before: shown, between: shown, first: time.Second, second: 2 * UnshownFor, want: true},
+		"expected":                 {before: func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) }, first: time.Second, second: UnshownFor},
+		"expected, and soon after": {before: func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) }, first: time.Second, second: 1, want: true},
+		"registered without an answer": {
+			before: func(g *Group) { g.registerForTest(one, 0, errors.New("no answer")) }, first: time.Second, second: UnshownFor,
+		},
+		"registered without an answer in between": {
+			before:  func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) },
+			between: func(g *Group) { g.registerForTest(one, 2*time.Second, errors.New("no answer")) },
+			first:   time.Second, second: UnshownFor, want: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := emptyGroup()
+			tc.before(g)
+			g.readNothing(tc.first)
+			if got := g.Snapshot().Targets[one]; !got.MayBeIn() {
+				t.Errorf("after one reading without the target: %+v, want that it may be in the group", got)
+			}
+			if tc.between != nil {
+				tc.between(g)
+			}
+			g.readNothing(tc.first + tc.second)
+			if got, known := g.Snapshot().Targets[one]; known != tc.want || got.MayBeIn() != tc.want {
+				t.Errorf("after two readings without the target: %+v, want that it may be in the group: %t", got, tc.want)
+			}
+		})
 	}
 }
 
@@ -201,8 +251,9 @@ func TestGroupDeregistrationThatFailedDuringTheFirstReadingIsRepeated(t *testing
 				t.Errorf("%+v, want both targets deregistered again", g.Snapshot().Targets)
 			}
 			g.readDone(nil, noon.Add(2*time.Second), noon.Add(2*time.Second), shown, nil)
+			g.readDone(nil, noon.Add(7*time.Second), noon.Add(7*time.Second), shown, nil)
 			if !g.goes(one) || g.goes(two) {
-				t.Errorf("%+v after a reading, want the target deregistered that it shows", g.Snapshot().Targets)
+				t.Errorf("%+v after two readings, want the target deregistered that it shows", g.Snapshot().Targets)
 			}
 		})
 	}

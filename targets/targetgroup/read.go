@@ -106,6 +106,9 @@ func (g *Group) readDone(asked []elbv2.Target, started, now time.Time, shown map
 	}
 	if asked == nil {
 		g.seen.readAt = started
+		if g.seen.firstReadAt.IsZero() {
+			g.seen.firstReadAt = started
+		}
 		asked = slices.Collect(maps.Keys(g.seen.targets))
 	}
 	for _, id := range asked {
@@ -129,6 +132,7 @@ func (g *Group) readTarget(id elbv2.Target, started time.Time, h elbv2.Health, s
 		t.read(started, h)
 	case t.Owner != "" && !g.deregistration.hopelessFor(id): // readings have left targets out that were there
 		t.miss(started)
+	case t.mayStillBeIn(started):
 	default:
 		delete(s.targets, id)
 	}

@@ -14,12 +14,13 @@ import (
 
 // Snapshot is all that a pass may know of a group, at one moment.
 type Snapshot struct {
-	ARN     string
-	Targets Targets
-	ReadAt  time.Time // when the last successful reading of the whole group was started, zero before the first
-	NewTill time.Time // readings until then may show targets that an earlier binding has just deregistered
-	Gone    error     // AWS's word that there is no such target group, nil when there is
-	Invalid error     // AWS's refusal of the group's ARN, nil when it is right
+	ARN         string
+	Targets     Targets
+	ReadAt      time.Time // when the last successful reading of the whole group was started, zero before the first
+	FirstReadAt time.Time // when the first one was
+	NewTill     time.Time // readings until then may show targets that an earlier binding has just deregistered
+	Gone        error     // AWS's word that there is no such target group, nil when there is
+	Invalid     error     // AWS's refusal of the group's ARN, nil when it is right
 
 	Settings        *v1beta1.TargetGroupSettings // nil before they were read
 	SettingsReadAt  time.Time
@@ -40,6 +41,12 @@ type Snapshot struct {
 
 // Complete reports whether the group has been read.
 func (s *Snapshot) Complete() bool { return !s.ReadAt.IsZero() }
+
+// ShowsAll reports whether nothing is in the group that an earlier process has registered and no reading has shown: two readings have not,
+// or there was no such process.
+func (s *Snapshot) ShowsAll() bool {
+	return s.Complete() && (!s.NewTill.IsZero() || s.ReadAt.Sub(s.FirstReadAt) >= UnshownFor)
+}
 
 // Failure is the error of the most urgent kind of call that fails, nil when none does. That there is no such group explains every
 // other error.
@@ -68,7 +75,7 @@ func (g *Group) Snapshot() Snapshot {
 	defer g.mu.Unlock()
 	s := Snapshot{
 		ARN: g.arn, Targets: make(Targets, len(g.seen.targets)),
-		ReadAt: g.seen.readAt, NewTill: g.seen.newTill, Gone: g.seen.gone, Invalid: g.seen.invalid,
+		ReadAt: g.seen.readAt, FirstReadAt: g.seen.firstReadAt, NewTill: g.seen.newTill, Gone: g.seen.gone, Invalid: g.seen.invalid,
 		Settings: g.settings.last, SettingsReadAt: g.settings.readAt, DelayDenied: g.settings.delayDenied,
 		SettingsFailure: cmp.Or(lasting(&g.settings.Slot), lasting(&g.tag.Slot)), Tag: g.tag.last,
 		NamesRefused: g.health.namesRefused, ReadingHopeless: g.health.Hopeless(), ReadingFailure: lasting(&g.health.Slot),

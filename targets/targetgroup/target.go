@@ -18,6 +18,10 @@ import (
 // has happened.
 const SettleTime = 10 * time.Second
 
+// UnshownFor is how far apart two readings of the whole group must be, at least, that do not show a target for it not to be there: one may
+// leave it out.
+const UnshownFor = 5 * time.Second
+
 // Brief is how long the first health checks, or a change that comes and goes with every pod of a rollout, must last before it is
 // written to an object: each write is read by everybody who watches.
 const Brief = 5 * time.Second
@@ -40,7 +44,7 @@ type Target struct {
 	Deregistering bool      // a deregistration is under way
 	Crossed       bool      // the last deregistration was sent while a registration was under way: it proves nothing
 	AskedOut      bool      // a deregistration was not answered: if the target goes, that was us
-	FailedAt      time.Time // when a call failed that leaves open whether the target is in the group; zero once that is known
+	FailedAt      time.Time // since when it is not known whether the target is in the group (see MayBeIn), zero once it is
 	Refusal       string    // why the last registration failed, empty after a success
 	Tried         types.UID // the pod of a registration that failed, when the target was not in the group before
 
@@ -136,7 +140,8 @@ func (t Target) IsIn() bool { return t.Presence == Registered || t.IsMissing() }
 // IsMissing reports whether readings do not show the target although it was registered, and AWS has accepted no deregistration since.
 func (t Target) IsMissing() bool { return t.Presence == Absent && t.Owner != "" }
 
-// MayBeIn reports whether the target is in the group, or may be after a call that failed.
+// MayBeIn reports whether the target is in the group, or may be: a call for it has failed, one reading has left it out, or an earlier
+// process has written it down.
 func (t Target) MayBeIn() bool {
 	return t.IsIn() || !t.FailedAt.IsZero()
 }
@@ -211,6 +216,21 @@ func (t *Target) isLost(shown bool, h elbv2.Health) bool {
 // miss takes a reading that does not show the target although it was registered for a pod: it is deregistered with that all the same.
 func (t *Target) miss(started time.Time) {
 	t.Presence, t.Health, t.ReadAt, t.FailedAt = Absent, elbv2.Health{}, started, time.Time{}
+}
+
+// mayStillBeIn takes a reading that does not show the target, and reports whether it may be in the group all the same: until another one
+// does not, UnshownFor later.
+func (t *Target) mayStillBeIn(started time.Time) bool {
+	switch {
+	case !t.MayBeIn():
+		return false
+	case t.FailedAt.IsZero() || t.ReadAt.Before(t.FailedAt):
+		t.miss(started)
+		t.FailedAt = started
+		return true
+	default:
+		return started.Sub(t.FailedAt) < UnshownFor
+	}
 }
 
 // outweighs reports whether our own calls say more about the target than a reading started at started does: calls that are under
