@@ -113,7 +113,8 @@ func (c modelClient) Apply(ctx context.Context, o runtime.ApplyConfiguration, _ 
 		return err
 	}
 	c.store.put(&corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: *record.Namespace, Name: *record.Name}, Data: maps.Clone(record.Data),
+		ObjectMeta: metav1.ObjectMeta{Namespace: *record.Namespace, Name: *record.Name, Annotations: record.Annotations},
+		Data:       maps.Clone(record.Data),
 	})
 	return nil
 }

@@ -108,6 +108,10 @@ var modelHistories = map[string][]step{
 		{op: "createService", a: 0, b: 1}, {op: "createBinding", a: 0, b: 0}, {op: "createPod", a: 0, b: 0, c: 0, wait: 30000 * ms},
 		{op: "aws", a: 3, b: 6, c: 1}, {op: "removePod", a: 0}, {op: "restart", a: 1, wait: 1000 * ms},
 	},
+	"a restart before the first status, and a pod that has gone meanwhile": {
+		{op: "createService", a: 0, b: 1}, {op: "writes", a: 1, b: 0, c: 89}, {op: "createBinding", a: 0, b: 0},
+		{op: "createPod", a: 0, b: 0, c: 0, wait: 30000 * ms}, {op: "removePod", a: 0}, {op: "restart", a: 1, wait: 1000 * ms},
+	},
 	"a node is down while readings leave its target out": {
 		{op: "createBinding", a: 206, b: 10, c: 705, wait: 2821 * ms}, {op: "nodeDown", a: 551, b: 397, c: 444, wait: 918 * ms},
 		{op: "wait", a: 115, b: 524, c: 247, wait: 486 * ms}, {op: "createService", a: 89, b: 266, c: 46, wait: 192 * ms},

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/status"
@@ -28,7 +29,7 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 	if !binding.Spec.MultiClusterTargetGroup || s.claims.Record() != nil {
 		return nil
 	}
-	read, exists, err := r.claims.ReadRecord(ctx, binding)
+	written, err := r.claims.ReadRecord(ctx, binding)
 	if apierrors.IsForbidden(err) {
 		r.statuses.Write(s.status, binding, status.Input{
 			Generation: binding.Generation, Group: s.group.Snapshot(), Unsupported: sharingIsOff, Deleting: !binding.DeletionTimestamp.IsZero(),
@@ -37,18 +38,23 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 	if err != nil {
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
-	if len(read) > 0 && !workedFor(binding) {
+	if len(written.Record) > 0 && !isBelieved(binding, written) {
 		r.reporter.Event(binding, report.IgnoredRecord(ownership.RecordName(binding.Name)))
-		read, exists = ownership.Record{}, false
+		written = claims.Written{Record: ownership.Record{}}
 	}
-	s.claims.SetRecord(read, exists)
-	s.group.Expect(maps.Keys(read), r.Clock.Now())
+	s.claims.SetRecord(written.Record, written.Exists)
+	s.group.Expect(maps.Keys(written.Record), r.Clock.Now())
 	return nil
 }
 
-// workedFor reports whether the status shows work on the binding, by the incumbent or by us. A record that exists before that was
-// written by neither: whoever may write ConfigMaps in the namespace could use one to have others' targets deregistered.
-// The times at which both were created do not tell, as they are in seconds.
+// isBelieved reports whether a record is the binding's: it says so, or it says nothing and the status shows work on the binding, by the
+// incumbent or by an earlier targetgate. One that exists before that was written by neither: whoever may write ConfigMaps in the namespace
+// could use one to have others' targets deregistered. The times at which both were created do not tell, as they are in seconds.
+func isBelieved(binding *v1beta1.TargetGroupBinding, written claims.Written) bool {
+	return written.For == binding.UID || written.For == "" && workedFor(binding)
+}
+
+// workedFor reports whether the status shows work on the binding.
 func workedFor(binding *v1beta1.TargetGroupBinding) bool {
 	return ptr.Deref(binding.Status.ObservedGeneration, 0) > 0
 }

@@ -149,6 +149,51 @@ func TestSharedGroupRecordFromBeforeTheBindingIsIgnored(t *testing.T) {
 	}
 }
 
+// A process may die before the first status says that it has worked on the binding.
+func TestSharedGroupRecordFromBeforeTheFirstStatusIsBelieved(t *testing.T) {
+	pod := withFinalizer(newPod("web-0", "10.0.0.1"))
+	inSharedBed(t, func(b *bed) {
+		b.settle()
+		binding := b.binding()
+		binding.Status = newBinding().Status
+		b.must(b.cluster.Status().Update(t.Context(), binding))
+		b.must(b.cluster.Delete(t.Context(), pod))
+		b.begin(b.calls.Context)
+		b.settle()
+		if got := b.targets()[one.String()]; got != elbv2.StateDraining {
+			t.Errorf("the target of the pod that leaves is %q, want it to drain", got)
+		}
+		if n := b.told("RecordIgnored"); n != 0 {
+			t.Errorf("told %d times that the record is ignored, want never", n)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// What a binding of that name listed that is gone may be anybody's by now.
+func TestSharedGroupRecordOfAnotherBindingIsIgnored(t *testing.T) {
+	record := writtenRecord("10.0.0.2:8080")
+	record.Annotations = map[string]string{"targetgate.dev/binding-uid": "another"}
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.workedForBefore()
+		b.aws.SetHealth(testARN, two, healthy)
+		b.settle()
+		b.after(testDrift)
+		b.after(testDrift)
+		if got := b.targets()[two.String()]; got != elbv2.StateHealthy {
+			t.Errorf("the target that was listed is %q", got)
+		}
+		var now corev1.ConfigMap
+		b.must(b.cluster.Get(t.Context(), client.ObjectKeyFromObject(record), &now))
+		if got, of := now.Data["targets"], now.Annotations["targetgate.dev/binding-uid"]; got != "10.0.0.1:8080" || of != "binding" {
+			t.Errorf("record %q of binding %q, want our own", got, of)
+		}
+		if n := b.told("RecordIgnored"); n != 1 {
+			t.Errorf("told %d times, want once", n)
+		}
+	}, pod, newSlice("web-1", pod), record)
+}
+
 // The incumbent looks for the server IDs again, should it come back.
 func TestSharedGroupKeepsServerIDs(t *testing.T) {
 	gone, pod := "10.0.0.2:8080:0x00000000000000f2", newPod("web-0", "10.0.0.1")

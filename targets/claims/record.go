@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,25 +21,36 @@ import (
 	"github.com/targetgate/targetgate/targets/writes"
 )
 
-// ReadRecord yields an empty record where there is none.
-func (w *Writer) ReadRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (read ownership.Record, exists bool, err error) {
+// Written is what the ConfigMap with the record says; the record is empty where there is none.
+type Written struct {
+	Record ownership.Record
+	Exists bool
+	For    types.UID // the binding that it was written for, empty where we have not written it
+}
+
+// ReadRecord reads the record of a binding of that name.
+func (w *Writer) ReadRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (Written, error) {
 	var configMap corev1.ConfigMap
 	key := client.ObjectKey{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	err = w.uncached.Get(ctx, key, &configMap)
-	return ownership.ParseRecord(configMap.Data[ownership.RecordKey]), err == nil, client.IgnoreNotFound(err)
+	err := w.uncached.Get(ctx, key, &configMap)
+	return Written{
+		Record: ownership.ParseRecord(configMap.Data[ownership.RecordKey]), Exists: err == nil,
+		For: types.UID(configMap.Annotations[ownership.RecordedFor]),
+	}, client.IgnoreNotFound(err)
 }
 
 // MayRecord reports whether the API server lets us keep records.
 func (w *Writer) MayRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) bool {
-	_, _, err := w.ReadRecord(ctx, binding)
+	_, err := w.ReadRecord(ctx, binding)
 	return !apierrors.IsForbidden(err)
 }
 
 // saveRecord brings the record of a shared group up to date.
 func (w *Writer) saveRecord(ctx context.Context, c *Claims, binding *v1beta1.TargetGroupBinding, wanted ownership.Record) error {
 	configMap := corev1ac.ConfigMap(ownership.RecordName(binding.Name), binding.Namespace).
+		WithAnnotations(map[string]string{ownership.RecordedFor: string(binding.UID)}).
 		WithData(map[string]string{ownership.RecordKey: wanted.String()})
 	if err := w.client.Apply(ctx, configMap, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return fmt.Errorf("writing the record of our targets: %w", err)

@@ -21,6 +21,10 @@ const (
 	recordPrefix = "aws-lbc-targets-"
 	// RecordKey is where the ConfigMap holds the record.
 	RecordKey = "targets"
+	// RecordedFor is the annotation that says which binding the record was written for, by its UID: there may have been another one of that
+	// name. The incumbent takes it off when it writes. An owner reference would have the record deleted first when somebody deletes the
+	// binding with its dependents in the foreground, as Argo CD does.
+	RecordedFor = "targetgate.dev/binding-uid"
 )
 
 // serverID is how the incumbent's QUIC server IDs begin, which follow the port in its record. Addresses have no such part.
