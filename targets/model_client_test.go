@@ -119,12 +119,18 @@ func (c modelClient) Apply(ctx context.Context, o runtime.ApplyConfiguration, _ 
 	return nil
 }
 
-// Delete deletes a record.
+// Delete deletes a record as it was read.
 func (c modelClient) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	if err := c.store.admit(ctx, "configmaps"); err != nil {
 		return err
 	}
-	c.store.remove(o.(*corev1.ConfigMap))
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	now, ok := c.store.objects["ConfigMap"][client.ObjectKeyFromObject(o)]
+	if ok && now.GetResourceVersion() != o.GetResourceVersion() {
+		return apierrors.NewConflict(corev1.Resource("configmaps"), o.GetName(), errors.New("the object has been modified"))
+	}
+	c.store.removeLocked(o.(*corev1.ConfigMap))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/plan"
@@ -250,6 +251,51 @@ func TestSharedGroupSaysThatItsRecordWasLost(t *testing.T) {
 		}
 		if told := b.told("FailedCleanup"); told != 1 {
 			t.Errorf("told %d times, want once", told)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// The end of a release may be another process's: nothing is left, and nothing is told.
+func TestSharedGroupIsReleasedAfterAnInterruption(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.settle()
+		b.workedForBefore()
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.intercept(refuseFinalizers)
+		b.settle()
+		b.aws.Forget(testARN, one)
+		b.intercept(interceptor.Funcs{})
+		b.told("")
+		b.begin(b.calls.Context)
+		b.run(time.Minute, webKey)
+		if err := b.cluster.Get(t.Context(), webKey, &v1beta1.TargetGroupBinding{}); !apierrors.IsNotFound(err) {
+			t.Errorf("getting the binding: %v, want it gone", err)
+		}
+		if err := b.cluster.Get(t.Context(), client.ObjectKeyFromObject(writtenRecord("")), &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+			t.Errorf("getting the record: %v, want it gone", err)
+		}
+		if n := b.told("FailedCleanup"); n != 0 {
+			t.Errorf("told %d times that targets may be left, want never", n)
+		}
+	}, pod, newSlice("web-1", pod))
+}
+
+// The next binding of that name may be there before the record of the one that is gone has been deleted.
+func TestSharedGroupRecordOfTheNextBindingStays(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.settle()
+		b.intercept(interceptor.Funcs{
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				b.must(c.Update(ctx, writtenRecord("10.0.0.2:8080")))
+				return c.Delete(ctx, o, opts...)
+			},
+		})
+		b.must(b.cluster.Delete(t.Context(), b.binding()))
+		b.settle()
+		if got := b.record(); got != "10.0.0.2:8080" {
+			t.Errorf("record %q, want the next binding's", got)
 		}
 	}, pod, newSlice("web-1", pod))
 }

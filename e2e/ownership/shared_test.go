@@ -6,14 +6,15 @@
 package ownership
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/suite"
@@ -62,10 +63,13 @@ func TestTargetsOfAnotherClusterSurviveEverything(t *testing.T) {
 	t.Run("deletion of the binding", func(t *testing.T) {
 		bed.DeleteBinding(t, app)
 		suite.Must(t, bed.WantTargets(app, foreign...))
-		err := bed.Client.Get(t.Context(), suite.RecordOf(app), &corev1.ConfigMap{})
-		if !apierrors.IsNotFound(err) {
-			t.Errorf("getting the record of the binding's targets: %v, want that it is gone", err)
-		}
+		suite.Eventually(t, "the record of the binding's targets to be gone", func() error {
+			err := bed.Client.Get(t.Context(), suite.RecordOf(app), &corev1.ConfigMap{})
+			if err == nil {
+				return errors.New("it is there")
+			}
+			return client.IgnoreNotFound(err)
+		})
 	})
 	for _, key := range foreign {
 		for _, call := range bed.Calls(app, "DeregisterTargets") {

@@ -229,18 +229,24 @@ func (w *Writer) Release(c *Claims, binding *v1beta1.TargetGroupBinding, left *e
 	return retryIn
 }
 
-// removeFinalizer lets the API server delete the binding, once what we keep beside it is gone.
+// removeFinalizer lets the API server delete the binding, and then deletes what we keep beside it. In the other order, whoever comes after
+// us in between would not know that nothing of ours is left in the group. What cannot be deleted then stays, and does no harm.
 func (w *Writer) removeFinalizer(ctx context.Context, c *Claims, binding *v1beta1.TargetGroupBinding) error {
-	if err := w.deleteRecord(ctx, binding); err != nil {
-		return err
+	record, err := w.readConfigMap(ctx, binding)
+	if err != nil {
+		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
 	released := binding.DeepCopy()
 	c.mode.Release(released)
-	err := w.client.Patch(ctx, released, client.MergeFromWithOptions(binding, client.MergeFromWithOptimisticLock{}))
+	err = w.client.Patch(ctx, released, client.MergeFromWithOptions(binding, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		w.tellFailed(binding, c, err, events.Warning("FailedRemoveFinalizer", "RemoveFinalizer", "%v", err))
 		return fmt.Errorf("removing finalizer: %w", err)
 	}
 	c.setVersion(binding.ResourceVersion)
+	if err := w.deleteRecord(ctx, record); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to delete the record of a binding that is gone, delete it yourself",
+			"binding", klog.KObj(binding))
+	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,15 +29,29 @@ type Written struct {
 
 // ReadRecord reads the record of a binding of that name.
 func (w *Writer) ReadRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) (Written, error) {
+	configMap, err := w.readConfigMap(ctx, binding)
+	if configMap == nil {
+		return Written{Record: ownership.Record{}}, err
+	}
+	return Written{
+		Record: ownership.ParseRecord(configMap.Data[ownership.RecordKey]), Exists: true,
+		For: types.UID(configMap.Annotations[ownership.RecordedFor]),
+	}, nil
+}
+
+// readConfigMap reads the ConfigMap with the record, nil where there is none, or the binding's group is not shared.
+func (w *Writer) readConfigMap(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*corev1.ConfigMap, error) {
+	if !binding.Spec.MultiClusterTargetGroup {
+		return nil, nil
+	}
 	var configMap corev1.ConfigMap
 	key := client.ObjectKey{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	err := w.uncached.Get(ctx, key, &configMap)
-	return Written{
-		Record: ownership.ParseRecord(configMap.Data[ownership.RecordKey]), Exists: err == nil,
-		For: types.UID(configMap.Annotations[ownership.RecordedFor]),
-	}, client.IgnoreNotFound(err)
+	if err := w.uncached.Get(ctx, key, &configMap); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &configMap, nil
 }
 
 // MayRecord reports whether the API server lets us keep records.
@@ -62,16 +75,16 @@ func (w *Writer) saveRecord(ctx context.Context, c *Claims, binding *v1beta1.Tar
 // fieldOwner is who we are to server-side apply.
 const fieldOwner = "targetgate"
 
-// deleteRecord deletes the record of a binding that goes.
-func (w *Writer) deleteRecord(ctx context.Context, binding *v1beta1.TargetGroupBinding) error {
-	if !binding.Spec.MultiClusterTargetGroup {
+// deleteRecord deletes the record of a binding that is gone, unless another one of that name has made it its own since it was read.
+func (w *Writer) deleteRecord(ctx context.Context, record *corev1.ConfigMap) error {
+	if record == nil {
 		return nil
 	}
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}}
-	if err := w.client.Delete(ctx, configMap); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting the record of our targets: %w", err)
+	err := w.client.Delete(ctx, record, client.Preconditions{UID: &record.UID, ResourceVersion: &record.ResourceVersion})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // nextRecord is what the record must hold once the plan is being carried out: every target of ours that is or may be in
