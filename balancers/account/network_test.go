@@ -187,9 +187,13 @@ func TestErrorsAreNotRemembered(t *testing.T) {
 func TestRememberedSharesCalls(t *testing.T) {
 	var r remembered[int]
 	asked, answer := make(chan struct{}), make(chan int)
-	read := func(context.Context) (int, time.Duration, error) {
+	read := func(ctx context.Context) (int, time.Duration, error) {
 		asked <- struct{}{}
-		return <-answer, time.Minute, nil
+		value := <-answer
+		if ctx.Err() != nil {
+			t.Error("the call ends with the first of those who wait for it")
+		}
+		return value, time.Minute, nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, got := make(chan error), make(chan int)
