@@ -184,7 +184,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
 	})
 	p.memory.noteDone(p.result, p.Clock.Now())
-	p.soon(p.result.Again)
+	p.goOn()
 	if p.result.Interrupted { // what the rest waits for is not known
 		return errors.Join(errs, p.tellFailures())
 	}
@@ -219,16 +219,25 @@ func (p *pass) interrupted(changed bool) bool {
 // begin is the steps to do. A pass that makes the first load balancer of a group ends there: its name is all that statuses need, and all
 // that clients can use until it is active.
 func (p *pass) begin(planned steps.Plan) steps.Plan {
-	i := slices.IndexFunc(planned, func(s steps.Step) bool {
-		_, makes := s.Change.(steps.CreateLoadBalancer)
-		return makes
-	})
+	i := slices.IndexFunc(planned, makesBalancer)
 	if i < 0 || len(p.seen.LoadBalancers) > 0 {
 		return planned
 	}
 	p.begun = true
-	p.soon(time.Millisecond)
 	return planned[:i+1]
+}
+
+func makesBalancer(s steps.Step) bool {
+	_, makes := s.Change.(steps.CreateLoadBalancer)
+	return makes
+}
+
+// goOn has the next pass come when it may do more: at once when this one has ended with the first load balancer.
+func (p *pass) goOn() {
+	p.soon(p.result.Again)
+	if p.begun && slices.ContainsFunc(p.result.Done, makesBalancer) {
+		p.soon(time.Millisecond)
+	}
 }
 
 // propose finds by which steps what is seen becomes what the members want. It writes nothing.

@@ -113,6 +113,16 @@ func TestTheStatusHasTheNameBeforeTheRestIsMade(t *testing.T) {
 	}
 }
 
+// What AWS does not show yet is asked for again after a pause, by the first pass over a group as by any other.
+func TestAFirstLoadBalancerThatIsNotMadeYetIsAwaited(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.steps = steps.Plan{{Change: steps.CreateLoadBalancer{}}, {Change: steps.CreateTargetGroup{}}}
+	b.apply = func(pass apply.Pass) apply.Result { return apply.Result{LeftOut: pass.Plan, Again: laterThis} }
+	if result := b.mustPass(edge); result.RequeueAfter != laterThis {
+		t.Errorf("again in %v, want it in %v", result.RequeueAfter, laterThis)
+	}
+}
+
 // An active load balancer is different: DNS would lead clients there before it has rules for them.
 func TestAMemberThatJoinsHasTheNameAtOnceUntilTheLoadBalancerIsActive(t *testing.T) {
 	for _, active := range []bool{false, true} {
