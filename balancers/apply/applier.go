@@ -157,7 +157,7 @@ func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 
 // steps does at most so many of these steps. It reports whether others may follow.
 func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int) bool {
-	for _, step := range d.pass.Plan {
+	for i, step := range d.pass.Plan {
 		if !these(step) || d.isBehind(step) || d.isExchanged(step.Change) {
 			continue
 		}
@@ -171,6 +171,7 @@ func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int
 			continue
 		}
 		if ctx.Err() != nil || !d.step(ctx, step) {
+			d.leaveRest(d.pass.Plan[i+1:], these)
 			return false
 		}
 	}

@@ -261,8 +261,8 @@ func TestAnErrorOfUnknownOutcomeEndsThePass(t *testing.T) {
 			if diff := cmp.Diff([]string{"CreateTargetGroup a", "CreateRule 7"}, f.calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
-			if len(result.Failures) != 1 || view.forgot != tc.forgot {
-				t.Errorf("result %+v, forgot %d times", result, view.forgot)
+			if len(result.Failures) != 1 || len(result.LeftOut) != 1 || view.forgot != tc.forgot {
+				t.Errorf("result %+v, forgot %d times, want the last step left out", result, view.forgot)
 			}
 		})
 	}

@@ -7,7 +7,7 @@
 //	kinds.go           one row for each type of change: how it is done, and what a failure of it means for others
 //	refs.go            the IDs of parts that earlier steps have made, and those that a change names
 //	blocked.go         which steps are left out after a failure
-//	interrupt.go       when a pass gives way to others, and leaves its rest to the next one
+//	interrupt.go       when a pass gives way to others, or ends, and leaves its rest to the next one
 //	wait.go            asks whether what a step waits for holds (the kinds of waits are in balancers/steps/step.go; since when a target
 //	                   group is waited for, in balancers/memory.go)
 //	errors.go          what the error of a step means for the pass: try later, also as AWS does not show yet what was done a

@@ -25,3 +25,12 @@ func (d *doing) interrupt(step steps.Step) {
 		d.again(laterPause)
 	}
 }
+
+// leaveRest leaves these of the steps to the next pass, as a failure has ended this one. Nobody waits for late ones.
+func (d *doing) leaveRest(rest steps.Plan, these func(steps.Step) bool) {
+	for _, step := range rest {
+		if these(step) && !step.Late {
+			d.result.LeftOut = append(d.result.LeftOut, step)
+		}
+	}
+}
