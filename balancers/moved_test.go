@@ -4,12 +4,17 @@
 package balancers
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -34,6 +39,68 @@ func TestALoadBalancerIsKeptForAMemberThatLeaves(t *testing.T) {
 	b.clock.Step(DefaultSettleTime)
 	if b.mustPass(edge); left != 0 {
 		t.Errorf("%v left after the name has left the last status", left)
+	}
+}
+
+// Rule 15: its old group serves it for as long as its status leads there.
+func TestAMemberThatIsNotServedWhereItMovesKeepsItsStatus(t *testing.T) {
+	for name, tc := range map[string]struct {
+		scheme string
+		result apply.Result
+		rules  []plan.Overflow
+		err    bool
+	}{
+		"the load balancer has another scheme": {scheme: "internet-facing"},
+		"AWS refuses its rule":                 {result: refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "InvalidLoadBalancerAction")},
+		"its rule cannot be made yet":          {result: refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"), err: true},
+		"its rule has no room":                 {rules: []plan.Overflow{{Rule: stack.Rule{Owner: "shop/a"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			moves := served(ingressOf("a", other), oldHost, edge)
+			moves.Annotations["alb.ingress.kubernetes.io/scheme"] = cmp.Or(tc.scheme, "internal")
+			b := newBed(t, webService(), moves, served(ingressOf("good", other), newHost, other))
+			b.see(edge, balancer("old", true, 80))
+			b.see(other, balancer("new", true, 80))
+			b.apply = func(apply.Pass) apply.Result { return tc.result }
+			b.overflow = tc.rules
+			if _, err := b.pass(other); (err != nil) != tc.err || hostname(b.get("a")) != oldHost {
+				t.Errorf("status %s, error %v, want %s while its new group does not serve it", hostname(b.get("a")), err, oldHost)
+			}
+			b.apply, b.overflow = func(apply.Pass) apply.Result { return apply.Result{} }, nil
+			b.clock.Step(DefaultSettleTime)
+			if b.mustPass(edge); len(b.wanted.Members) != 1 || !b.wanted.Members[0].Held {
+				t.Errorf("members of its old group %+v, want it held there", b.wanted.Members)
+			}
+			b.edit("a", func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/scheme"] = "internal" })
+			if b.mustPass(other); hostname(b.get("a")) != newHost {
+				t.Errorf("status %s once its new group serves it, want %s", hostname(b.get("a")), newHost)
+			}
+		})
+	}
+}
+
+// Clients of a name are not to come to a load balancer that has no rules for them. What it serves already it serves on.
+func TestAMemberWithAFaultGetsNoStatusAndKeepsTheOneThatItHas(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("new", edge), served(ingressOf("old", edge), oldHost, edge), ingressOf("good", edge))
+	for _, name := range []string{"new", "old"} {
+		b.edit(name, func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/scheme"] = "public" })
+	}
+	b.see(edge, balancer("old", true, 443))
+	var proposed []string
+	for _, write := range b.propose(edge).Writes {
+		if strings.HasSuffix(write.Text, "to the status") {
+			proposed = append(proposed, write.Ingress)
+		}
+	}
+	if want := []string{"shop/good", "shop/old"}; !slices.Equal(proposed, want) {
+		t.Errorf("statuses of %v are proposed to be written, want those of %v", proposed, want)
+	}
+	b.mustPass(edge)
+	if got := []string{hostname(b.get("new")), hostname(b.get("old")), hostname(b.get("good"))}; !slices.Equal(got, []string{"", oldHost, oldHost}) {
+		t.Errorf("statuses of a new bad member, of one that is served, and of a good one: %q", got)
+	}
+	if ports := b.get("old").Status.LoadBalancer.Ingress[0].Ports; len(ports) != 1 || ports[0].Port != 443 {
+		t.Errorf("ports %v of the bad one that is served, want those that there are", ports)
 	}
 }
 

@@ -141,7 +141,7 @@ func (p *pass) proposedStatuses(planned steps.Plan) (out []Write) {
 	shown := statuses{p}.shown()
 	for _, member := range p.members.Active {
 		switch {
-		case p.isLeaving(member.Ingress):
+		case p.isLeaving(member.Ingress), (statuses{p}).isUnserved(member.Ingress):
 		case isNew:
 			out = append(out, Write{membership.NameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:

@@ -144,8 +144,8 @@ func TestAFailureOfTheGroupIsToldToAll(t *testing.T) {
 			b.see(edge, balancer("old", true, 80))
 			b.apply = func(apply.Pass) apply.Result { return refusedWith(tc.change, tc.code) }
 			_, err := b.pass(edge)
-			if err == nil || b.get("a").Status.LoadBalancer.Ingress == nil {
-				t.Errorf("error %v, status %v: want an error, and the status all the same", err, b.get("a").Status)
+			if err == nil || b.get("b").Status.LoadBalancer.Ingress == nil {
+				t.Errorf("error %v, status %v: want an error, and the status of others all the same", err, b.get("b").Status)
 			}
 			want := 1
 			if _, ok := tc.change.(steps.CreateLoadBalancer); ok {

@@ -14,8 +14,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -55,7 +57,18 @@ func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 
 // isToShow reports whether the status of an active member is to have the load balancer.
 func (p statuses) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	return !p.isLeaving(member) && !p.unclaimed[member.UID] && !p.mustWait(member, shown)
+	return !p.isLeaving(member) && !p.unclaimed[member.UID] && !p.isUnserved(member) && !p.mustWait(member, shown)
+}
+
+// isUnserved reports whether the load balancer does not do what the member asks for, and has not served it before either: clients who come
+// to it would find no rule, though they may be served where they come now.
+func (p statuses) isUnserved(member *networkingv1.Ingress) bool {
+	name := membership.NameOf(member)
+	isHeld := func(m stack.Member) bool { return m.Held && m.Name == name }
+	isOver := func(o plan.Overflow) bool { return o.Rule.Owner == name }
+	isFailed := func(f apply.Failure) bool { return owners.Of(f, p.wanted, p.seen) == name }
+	return !p.isServed(member) && (slices.ContainsFunc(p.wanted.Members, isHeld) || slices.ContainsFunc(p.overflow, isOver) ||
+		slices.ContainsFunc(p.result.Failures, isFailed))
 }
 
 // frontPause is how often it is looked whether what stands in front has become active.
