@@ -15,6 +15,7 @@ import (
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,6 +34,8 @@ type maker struct {
 	calls []string
 	crash context.CancelFunc
 	after int
+	// denies is the operation that no policy allows.
+	denies string
 }
 
 // made is an ARN, or an ID, of what the call makes.
@@ -55,6 +58,9 @@ func (m *maker) CreateLoadBalancer(_ context.Context, in *elbv2.CreateLoadBalanc
 }
 
 func (m *maker) CreateTargetGroup(_ context.Context, in *elbv2.CreateTargetGroupInput) (*elbv2.CreateTargetGroupOutput, error) {
+	if m.denies == "CreateTargetGroup" {
+		return nil, &smithy.GenericAPIError{Code: "AccessDenied", Fault: smithy.FaultClient}
+	}
 	return &elbv2.CreateTargetGroupOutput{TargetGroups: []types.TargetGroup{{TargetGroupArn: m.made("CreateTargetGroup", *in.Name)}}}, nil
 }
 
@@ -69,6 +75,21 @@ func (m *maker) CreateRule(_ context.Context, in *elbv2.CreateRuleInput) (*elbv2
 func (m *maker) ModifyRule(_ context.Context, in *elbv2.ModifyRuleInput) (*elbv2.ModifyRuleOutput, error) {
 	m.made("ModifyRule", *in.RuleArn)
 	return &elbv2.ModifyRuleOutput{}, nil
+}
+
+func (m *maker) DeleteRule(_ context.Context, in *elbv2.DeleteRuleInput) (*elbv2.DeleteRuleOutput, error) {
+	m.made("DeleteRule", *in.RuleArn)
+	return &elbv2.DeleteRuleOutput{}, nil
+}
+
+func (m *maker) SetRulePriorities(_ context.Context, in *elbv2.SetRulePrioritiesInput) (*elbv2.SetRulePrioritiesOutput, error) {
+	m.made("SetRulePriorities", fmt.Sprint(len(in.RulePriorities)))
+	return &elbv2.SetRulePrioritiesOutput{}, nil
+}
+
+func (m *maker) DeleteTargetGroup(_ context.Context, in *elbv2.DeleteTargetGroupInput) (*elbv2.DeleteTargetGroupOutput, error) {
+	m.made("DeleteTargetGroup", *in.TargetGroupArn)
+	return &elbv2.DeleteTargetGroupOutput{}, nil
 }
 
 func (m *maker) DescribeTargetHealth(context.Context, *elbv2.DescribeTargetHealthInput) (*elbv2.DescribeTargetHealthOutput, error) {
@@ -133,6 +154,16 @@ func (a *world) Note(_ stack.ID, change steps.Change, made apply.Made) {
 				rules[i].Conditions, rules[i].Action = c.To.Conditions, c.To.Action
 			}
 		}
+	case steps.SetPriorities:
+		rules := a.seen.LoadBalancers[0].Listeners[0].Rules
+		for _, to := range c.Priorities {
+			rules[slices.IndexFunc(rules, func(r stack.Rule) bool { return r.ARN == to.Rule.ID })].Priority = to.Priority
+		}
+	case steps.DeleteRule:
+		listener := &a.seen.LoadBalancers[0].Listeners[0]
+		listener.Rules = slices.DeleteFunc(listener.Rules, func(r stack.Rule) bool { return r.ARN == c.Rule.ID })
+	case steps.DeleteTargetGroup:
+		a.seen.TargetGroups = slices.DeleteFunc(a.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == c.Group.ID })
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -220,17 +221,27 @@ type refusal struct {
 	pause       time.Duration
 }
 
-// Pauses until what AWS has refused is asked for again.
-const (
-	firstRefusalPause   = time.Minute
-	longestRefusalPause = 10 * time.Minute
+// pauses are the first and the longest one until what AWS has refused is asked for again.
+type pauses struct{ first, longest time.Duration }
+
+var (
+	refusalPauses = pauses{time.Minute, 10 * time.Minute}
+	// denialPauses are those of what policies deny. That may be over in a moment, when AWS knows the tags of what was just made.
+	denialPauses = pauses{5 * time.Second, 30 * time.Second}
 )
 
+func pausesOf(err error) pauses {
+	if awserr.IsDenied(err) {
+		return denialPauses
+	}
+	return refusalPauses
+}
+
 // refuse holds the member for longer each time, unless what was refused before has been well for a while.
-func (m *memory) refuse(member *networkingv1.Ingress, note string, now time.Time) {
-	pause := firstRefusalPause
-	if before := m.refused[member.UID]; now.Sub(before.until) < longestRefusalPause {
-		pause = min(max(pause, 2*before.pause), longestRefusalPause)
+func (m *memory) refuse(member *networkingv1.Ingress, note string, now time.Time, pauses pauses) {
+	pause := pauses.first
+	if before := m.refused[member.UID]; now.Sub(before.until) < pauses.longest {
+		pause = min(max(pause, 2*before.pause), pauses.longest)
 	}
 	m.refused[member.UID] = refusal{
 		note: note, spec: *member.Spec.DeepCopy(), annotations: maps.Clone(member.Annotations), until: now.Add(pause), pause: pause,

@@ -6,16 +6,19 @@ package balancers
 import (
 	"testing"
 	"time"
+
+	"github.com/aws/smithy-go"
 )
 
 func TestPausesOfRefusalsGrowWhileTheyFollowEachOther(t *testing.T) {
 	var all memories
 	member, now := ingressOf("a", edge), time.Unix(1_700_000_000, 0)
 	m := all.of(edge, now)
+	refused := &smithy.GenericAPIError{Code: "InvalidLoadBalancerAction"}
 	refuse := func(after, want time.Duration) {
 		t.Helper()
 		now = now.Add(after)
-		m.refuse(member, "no", now)
+		m.refuse(member, "no", now, pausesOf(refused))
 		if _, left := m.refusalOf(member, now); left != want {
 			t.Errorf("held for %v, want %v", left, want)
 		}
@@ -30,8 +33,13 @@ func TestPausesOfRefusalsGrowWhileTheyFollowEachOther(t *testing.T) {
 	refuse(time.Second, 8*time.Minute)
 	refuse(time.Second, 10*time.Minute)
 	refuse(time.Second, 10*time.Minute)
-	refuse(longestRefusalPause, time.Minute)
+	refuse(10*time.Minute, time.Minute)
 	refuse(time.Second, 2*time.Minute)
+	refused.Code = "AccessDenied"
+	refuse(time.Second, 30*time.Second)
+	refuse(30*time.Second, 5*time.Second)
+	refuse(time.Second, 10*time.Second)
+	refused.Code = "InvalidLoadBalancerAction"
 	m.forget(member.UID)
 	refuse(0, time.Minute)
 	all.forget(edge)

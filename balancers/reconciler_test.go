@@ -99,14 +99,14 @@ func TestAMemberToWhomAWSRefusesSomethingIsHeld(t *testing.T) {
 		t.Errorf("again in %v, want %v", result.RequeueAfter, heldSoon)
 	}
 	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
-	if result := b.mustPass(edge); !b.wanted.Members[0].Held || b.wanted.Members[1].Held || result.RequeueAfter != firstRefusalPause {
+	if result := b.mustPass(edge); !b.wanted.Members[0].Held || b.wanted.Members[1].Held || result.RequeueAfter != refusalPauses.first {
 		t.Errorf("members %+v, again in %v; want the bad one held for a while", b.wanted.Members, result.RequeueAfter)
 	}
 	if len(b.events) != 1 || !strings.HasPrefix(b.events[0], "bad Warning FailedDeployModel: Failed deploy model due to create rule") ||
 		!strings.HasSuffix(b.events[0], ": InvalidLoadBalancerAction: no") {
 		t.Errorf("events %q, want one that names the step", b.events)
 	}
-	b.clock.Step(firstRefusalPause)
+	b.clock.Step(refusalPauses.first)
 	if b.mustPass(edge); b.wanted.Members[0].Held {
 		t.Error("the member is held after the pause")
 	}
@@ -134,7 +134,7 @@ func TestAFailureOfTheGroupIsToldToAll(t *testing.T) {
 		code   string
 	}{
 		"of its load balancer":          {steps.CreateLoadBalancer{}, "TooManyLoadBalancers"},
-		"of a rule, by the policy":      {steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "AccessDenied"},
+		"of a rule, as nobody knows us": {steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "ExpiredToken"},
 		"of a rule that is there since": {steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"},
 	} {
 		t.Run(name, func(t *testing.T) {

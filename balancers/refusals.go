@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -51,7 +50,7 @@ func (p *pass) tellFailures() (errs error) {
 		} else if member != nil {
 			teller{p}.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure, p.seen) {
-				p.memory.refuse(member, note, p.Clock.Now())
+				p.memory.refuse(member, note, p.Clock.Now(), pausesOf(failure.Err))
 				p.soon(heldSoon)
 				continue
 			}
@@ -63,15 +62,15 @@ func (p *pass) tellFailures() (errs error) {
 	return errs
 }
 
-// isHoldable reports whether what was asked for is refused, and not for a reason that concerns everybody.
+// isHoldable reports whether what was asked for is refused, and not for a reason that concerns everybody. Policies may deny it for the tags
+// or the resources of one member.
 func isHoldable(failure apply.Failure, seen stack.Stack) bool {
 	forward := steps.ActionOf(failure.Step.Change).Forward
-	return apply.IsRefusal(failure.Err) || forward != nil && slices.ContainsFunc(forward.Groups, func(w stack.Weighted) bool {
-		isSeen := func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID }
-		isOthers := w.Group.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isSeen)
-		return isOthers && (awserr.HasCode(failure.Err, "TargetGroupNotFound") ||
-			awserr.IsPermission(failure.Err) && strings.Contains(failure.Err.Error(), w.Group.ID))
-	})
+	return apply.IsRefusal(failure.Err) || awserr.IsDenied(failure.Err) ||
+		forward != nil && awserr.HasCode(failure.Err, "TargetGroupNotFound") && slices.ContainsFunc(forward.Groups, func(w stack.Weighted) bool {
+			isSeen := func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID }
+			return w.Group.ID != "" && !slices.ContainsFunc(seen.TargetGroups, isSeen)
+		})
 }
 
 func (p *pass) member(name string) *networkingv1.Ingress {

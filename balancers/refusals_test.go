@@ -5,9 +5,13 @@ package balancers
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -28,16 +32,16 @@ func TestWhoIsHeld(t *testing.T) {
 		err    error
 		want   bool
 	}{
-		"who asks for what AWS refuses":                {rule(ours), &smithy.GenericAPIError{Code: "InvalidLoadBalancerAction"}, true},
-		"who names a target group that is not there":   {rule(foreign), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, true},
-		"who names a target group that we may not use": {rule(foreign), &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized: " + foreign.ID}, true},
-		"nobody for a rule that we may not make":       {rule(foreign), &smithy.GenericAPIError{Code: "AccessDenied", Message: "not authorized: rule"}, false},
-		"whose target group somebody has deleted":      {rule(ours), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, false},
-		"nobody for what we may not do":                {rule(ours), &smithy.GenericAPIError{Code: "AccessDenied"}, false},
-		"whose binding is refused":                     {steps.UpdateBinding{}, apierrors.NewForbidden(ingresses, "a", errors.New("quota")), true},
-		"whose binding is wrong":                       {steps.CreateBinding{}, apierrors.NewInvalid(schema.GroupKind{}, "a", nil), true},
-		"nobody for a binding that somebody changed":   {steps.UpdateBinding{}, apierrors.NewConflict(ingresses, "a", errors.New("changed")), false},
-		"nobody for an API server that does not work":  {steps.UpdateBinding{}, apierrors.NewInternalError(errors.New("down")), false},
+		"who asks for what AWS refuses":               {rule(ours), &smithy.GenericAPIError{Code: "InvalidLoadBalancerAction"}, true},
+		"who names a target group that is not there":  {rule(foreign), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, true},
+		"who asks for what policies deny":             {rule(ours), &smithy.GenericAPIError{Code: "AccessDenied"}, true},
+		"who asks for what policies of EC2 deny":      {steps.Authorize{}, &smithy.GenericAPIError{Code: "UnauthorizedOperation"}, true},
+		"whose target group somebody has deleted":     {rule(ours), &smithy.GenericAPIError{Code: "TargetGroupNotFound"}, false},
+		"nobody when our credentials are too old":     {rule(ours), &smithy.GenericAPIError{Code: "ExpiredToken"}, false},
+		"whose binding is refused":                    {steps.UpdateBinding{}, apierrors.NewForbidden(ingresses, "a", errors.New("quota")), true},
+		"whose binding is wrong":                      {steps.CreateBinding{}, apierrors.NewInvalid(schema.GroupKind{}, "a", nil), true},
+		"nobody for a binding that somebody changed":  {steps.UpdateBinding{}, apierrors.NewConflict(ingresses, "a", errors.New("changed")), false},
+		"nobody for an API server that does not work": {steps.UpdateBinding{}, apierrors.NewInternalError(errors.New("down")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := isHoldable(apply.Failure{Step: steps.Step{Change: tc.change}, Err: tc.err}, seen); got != tc.want {
@@ -45,4 +49,45 @@ func TestWhoIsHeld(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Rules 14 and 18: a policy denies what one member asks for. The next pass does what the others do, and lets go who is deleted.
+func TestWhatPoliciesDenyToOneMemberHoldsUpNoOther(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge), ingressOf("b", edge), ingressOf("gone", edge)).planning()
+	m, view := &maker{}, &world{}
+	calls := apply.Calls{ELB: m, EC2: m}
+	b.View, b.Applier = view, &apply.Applier{Calls: calls, Late: calls, View: view, Bindings: b.Client, VPC: "vpc-1"}
+	for range 3 {
+		b.mustPass(edge)
+	}
+	b.edit("a", func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/backend-protocol"] = "HTTPS" })
+	b.edit("b", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/new" })
+	b.delete("gone")
+	m.denies = "CreateTargetGroup"
+	take(&b.events)
+	take(&m.calls)
+	pass := func(after time.Duration, want ...string) {
+		t.Helper()
+		b.clock.Step(after)
+		b.mustPass(edge)
+		var got []string
+		for _, call := range take(&m.calls) {
+			operation, _, _ := strings.Cut(call, " ")
+			got = append(got, operation)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	}
+	pass(0, "CreateRule")
+	if len(b.events) != 1 || !strings.HasPrefix(b.events[0], "a Warning FailedDeployModel") {
+		t.Errorf("events %q, want one on a", b.events)
+	}
+	pass(heldSoon, "SetRulePriorities", "DeleteRule", "DeleteRule")
+	pass(apply.RuleLag)
+	if pass(heldSoon, "DeleteTargetGroup"); b.exists("gone") {
+		t.Error("the deleted member is there")
+	}
+	m.denies = ""
+	pass(denialPauses.longest, "CreateTargetGroup", "ModifyRule", "ModifyRule")
 }

@@ -55,8 +55,13 @@ func IsThrottled(err error) bool {
 // IsPermission reports whether AWS refused the call because of who we are: IAM or a role's trust policy says no, or the
 // credentials are unknown or too old. EC2 has codes of its own for each.
 func IsPermission(err error) bool {
-	return HasCode(err, "AccessDenied", "AccessDeniedException", "ExpiredToken", "InvalidClientTokenId",
-		"UnauthorizedOperation", "RequestExpired", "AuthFailure")
+	return IsDenied(err) || HasCode(err, "ExpiredToken", "InvalidClientTokenId", "RequestExpired", "AuthFailure")
+}
+
+// IsDenied reports whether a policy does not allow the call: one of IAM, of the organization or of what the call is about. It may be denied
+// for a tag or a resource that it names, while others are allowed.
+func IsDenied(err error) bool {
+	return HasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation")
 }
 
 // IsQuota reports whether AWS refused the call because a quota would be exceeded.
