@@ -23,7 +23,9 @@ func (p *pass) keepCertificates(ctx context.Context) error {
 			teller{p}.warn(of, reasonDeploy, deployFailed, awserr.Message(err))
 		}
 	}
-	p.soon(kept.Again)
+	for arn, err := range kept.InUse {
+		p.lingering["delete certificate "+arn] = err
+	}
 	return kept.Err
 }
 

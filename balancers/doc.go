@@ -33,7 +33,7 @@
 //	certificates.go  has package issue request the certificates that members ask for, and delete those that no listener has
 //	status.go        the load balancer's name, in the status of each member
 //	events.go        writes events: what members are told, each of itself, and once; the texts about faults and waits
-//	leftovers.go     groups without any Ingress of which something is left in AWS
+//	leftovers.go     what is left in AWS: of groups without any Ingress, and what cannot be removed yet
 //	memory.go        what is remembered between passes: refusals, since when target groups and load balancers are waited for, what members
 //	                 were told; a restart loses nothing that is needed
 //	versions.go      which version of its Secret each rule was last given, as AWS does not show it; starts passes when a Secret changes

@@ -17,9 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Stacks lists what there is in AWS.
@@ -84,4 +86,56 @@ func isMentioned(group membership.Group, all []*networkingv1.Ingress) bool {
 		}
 		return i.Annotations[annotation.GroupName.FullName()] == group.Name
 	})
+}
+
+// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer
+// could tell us to delete it, or what another controller may be making.
+func (p *pass) isOrphaned() bool {
+	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer())
+}
+
+// hasLoadBalancer reports whether one is seen.
+func (p *pass) hasLoadBalancer() bool {
+	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 })
+}
+
+// What AWS does not remove because something else uses it is often free in a moment. Later it is tried again after a tenth of the time that
+// it has taken: somebody else must first let go of it.
+const (
+	lingerPause    = 10 * time.Second
+	lingerPatience = 5 * time.Minute
+)
+
+// lingers is since when something cannot be removed, and whether that was logged.
+type lingers struct {
+	since  time.Time
+	logged bool
+}
+
+// awaitLingering has the next pass come when it is time to try what cannot be removed yet. After a while it tells of it.
+func (p *pass) awaitLingering(ctx context.Context) {
+	for _, later := range p.result.Later {
+		if !later.IsKept() {
+			p.lingering[steps.Step{Change: later.Step.Change}.String()] = later.Err
+		}
+	}
+	now, before := p.Clock.Now(), p.memory.lingering
+	p.memory.lingering = map[string]lingers{}
+	for what, err := range p.lingering {
+		l, known := before[what]
+		if !known {
+			l.since = now
+		}
+		pause := lingerPause
+		if age := now.Sub(l.since); age >= lingerPatience {
+			pause = max(pause, min(age/10, p.DriftInterval))
+			teller{p}.tellAll(reasonWarning, "it cannot be done yet, and is tried less and less often: %s: %s", what, awserr.Message(err))
+			if !l.logged {
+				ctrl.LoggerFrom(ctx).Info("It cannot be done yet, and is tried less and less often", "step", what, "reason", awserr.Message(err))
+			}
+			l.logged = true
+		}
+		p.soon(pause)
+		p.memory.lingering[what] = l
+	}
 }

@@ -6,8 +6,14 @@ package balancers
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/smithy-go"
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,8 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // listed are the stacks that there are in AWS.
@@ -94,6 +103,60 @@ func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
 			}
 			if len(b.wanted.Members)+len(b.wanted.LoadBalancers) > 0 {
 				t.Errorf("wanted %+v, want nothing", b.wanted)
+			}
+		})
+	}
+}
+
+// inUse is an Issuer whose certificate cannot be deleted.
+type inUse struct{ listed }
+
+func (inUse) Keep(context.Context, stack.ID, []stack.Certificate, func(string) bool) issue.Kept {
+	return issue.Kept{InUse: map[string]error{"arn-certificate": &smithy.GenericAPIError{Code: "ResourceInUseException", Message: "in use"}}}
+}
+
+// Rule 12: what somebody else must let go of takes few calls, and is told once.
+func TestWhatCannotBeRemovedIsTriedLessAndLessOften(t *testing.T) {
+	later := refusedWith(steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-1"}}, "DependencyViolation").Failures
+	for name, tc := range map[string]struct {
+		members []client.Object
+		later   []apply.Failure
+		issuer  Issuer
+		said    string
+	}{
+		"a security group":                 {[]client.Object{served(ingressOf("a", edge), oldHost, edge)}, later, nil, "sg-1: DependencyViolation: no"},
+		"a security group without Ingress": {nil, later, nil, "sg-1: DependencyViolation: no"},
+		"a certificate":                    {[]client.Object{served(ingressOf("a", edge), oldHost, edge)}, nil, inUse{}, "arn-certificate: ResourceInUseException: in use"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, append(tc.members, webService())...)
+			if b.Issuer = tc.issuer; len(tc.members) > 0 {
+				b.see(edge, balancer("old", true, 80))
+			}
+			b.apply = func(apply.Pass) apply.Result { return apply.Result{Later: tc.later} }
+			var logged []string
+			ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{}))
+			var pauses []time.Duration
+			for begun := b.clock.Now(); b.clock.Since(begun) < 24*time.Hour && len(pauses) < 1000; {
+				result, err := b.Reconcile(ctx, requestOf(edge))
+				if err != nil || result.RequeueAfter == 0 {
+					t.Fatalf("again in %v, error %v", result.RequeueAfter, err)
+				}
+				pauses = append(pauses, result.RequeueAfter)
+				b.clock.Step(result.RequeueAfter)
+			}
+			if len(pauses) > 150 || !slices.IsSorted(pauses) || pauses[29] != lingerPause || pauses[30] != lingerPatience/10 || pauses[len(pauses)-1] != time.Hour {
+				t.Errorf("pauses %v, want them to grow", pauses)
+			}
+			if len(logged) != 1 || len(b.events) != len(tc.members) || len(b.events) > 0 && !strings.HasSuffix(b.events[0], tc.said) {
+				t.Errorf("log %q, events %q, want one line, and one event on each Ingress", logged, b.events)
+			}
+			b.Issuer = nil
+			b.apply = func(apply.Pass) apply.Result {
+				return apply.Result{Later: refusedWith(steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-2"}}, "DependencyViolation").Failures}
+			}
+			if result := b.mustPass(edge); result.RequeueAfter != lingerPause {
+				t.Errorf("again in %v for something else, want %v", result.RequeueAfter, lingerPause)
 			}
 		})
 	}

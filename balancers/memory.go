@@ -45,6 +45,8 @@ type memory struct {
 	// closed is the change of security groups that passes wait to make until targets let in the new ones, and since when; "" for none.
 	closed      string
 	closedSince time.Time
+	// lingering is what the last pass could not remove, by what it tried.
+	lingering map[string]lingers
 	// lookedAgain is when the stack was read again last because a policy had refused a removal.
 	lookedAgain time.Time
 	// rediscovered is when subnets were looked for last in zones that the load balancer is not in.

@@ -118,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) newPass(group membership.Group) *pass {
 	now := r.Clock.Now()
 	return &pass{
-		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{},
+		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{}, lingering: map[string]error{},
 		id:     stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()},
 		memory: r.memories.of(group, now), since: now,
 	}
@@ -143,6 +143,7 @@ type pass struct {
 	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case
 	result       apply.Result
+	lingering    map[string]error // what cannot be removed yet, by what is tried
 	notices      []notice
 	expiries     map[string]time.Time // of certificates, by ARN
 	before       []string             // ARNs of the load balancers that were seen before the steps
@@ -200,6 +201,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	errs = errors.Join(errs, claims{p}.release(ctx))
 	teller{p}.tellSuccess(p.steps, errs)
+	p.awaitLingering(ctx)
 	return errs
 }
 
@@ -260,17 +262,6 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	var planned steps.Plan
 	planned, p.overflow = p.MakePlan(p.wanted, p.seen)
 	return planned, nil
-}
-
-// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer
-// could tell us to delete it, or what another controller may be making.
-func (p *pass) isOrphaned() bool {
-	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer())
-}
-
-// hasLoadBalancer reports whether one is seen.
-func (p *pass) hasLoadBalancer() bool {
-	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 })
 }
 
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.

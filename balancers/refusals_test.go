@@ -66,10 +66,10 @@ func TestWhatPoliciesDenyToOneMemberHoldsUpNoOther(t *testing.T) {
 	m.denies = "CreateTargetGroup"
 	take(&b.events)
 	take(&m.calls)
-	pass := func(after time.Duration, want ...string) {
+	pass := func(after time.Duration, want ...string) time.Duration {
 		t.Helper()
 		b.clock.Step(after)
-		b.mustPass(edge)
+		result := b.mustPass(edge)
 		var got []string
 		for _, call := range take(&m.calls) {
 			operation, _, _ := strings.Cut(call, " ")
@@ -78,6 +78,7 @@ func TestWhatPoliciesDenyToOneMemberHoldsUpNoOther(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
+		return result.RequeueAfter
 	}
 	pass(0, "CreateRule")
 	if len(b.events) != 1 || !strings.HasPrefix(b.events[0], "a Warning FailedDeployModel") {
@@ -89,5 +90,7 @@ func TestWhatPoliciesDenyToOneMemberHoldsUpNoOther(t *testing.T) {
 		t.Error("the deleted member is there")
 	}
 	m.denies = ""
-	pass(denialPauses.longest, "CreateTargetGroup", "ModifyRule", "ModifyRule")
+	if again := pass(denialPauses.longest, "CreateTargetGroup", "ModifyRule", "ModifyRule"); again != apply.RuleLag {
+		t.Errorf("again in %v, want it when the former target group can go", again)
+	}
 }

@@ -88,7 +88,8 @@ type Result struct {
 	LookedAgain bool
 	// Waits are those that do not hold. Behind them are the waits of steps that did not have their turn.
 	Waits, Behind []steps.Wait
-	// Again is when the next pass may do more, apart from what failed; 0 when there is nothing more to do.
+	// Again is when the next pass may do more, apart from what failed, and from what is in Later without being kept; 0 when there is nothing
+	// more to do.
 	Again time.Duration
 }
 
@@ -98,9 +99,12 @@ type Failure struct {
 	Err  error
 }
 
+// IsKept reports whether we have refused to remove what load balancers may still send requests to: Again says when that is over.
+func (f Failure) IsKept() bool { return errors.Is(f.Err, errKept) }
+
 // Pauses until something that is waited for may have happened.
 const (
-	laterPause   = 10 * time.Second
+	idlePause    = 10 * time.Second // of a pass that has changed nothing before it gave way
 	latePause    = time.Second
 	unshownPause = 2 * time.Second
 )
@@ -260,12 +264,11 @@ func (d *doing) later(step steps.Step, err error) {
 	if _, ok := step.Change.(steps.DeleteBinding); ok {
 		d.blocked.lingering = true
 	}
-	d.result.Later = append(d.result.Later, Failure{step, err})
-	if errors.Is(err, errKept) {
+	failure := Failure{step, err}
+	d.result.Later = append(d.result.Later, failure)
+	if failure.IsKept() {
 		d.again(d.pass.Kept)
-		return
 	}
-	d.again(laterPause)
 }
 
 // fail takes in a failure. Others may follow if AWS has refused this step and would not refuse any.

@@ -296,7 +296,7 @@ func TestRemovalsOfWhatIsGoneOrInUse(t *testing.T) {
 	if diff := cmp.Diff([]string{"steps.DeleteLoadBalancer", "steps.DeleteSecurityGroup"}, view.notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	if len(result.Failures) != 0 || len(result.Later) != 2 || result.Again != laterPause {
+	if len(result.Failures) != 0 || len(result.Later) != 2 || result.Again != 0 {
 		t.Errorf("result %+v", result)
 	}
 }
@@ -470,7 +470,7 @@ func TestAnInterruptedPassLeavesTheRestToTheNext(t *testing.T) {
 	}{
 		"something is changed":             {append(do(newGroup("a"), newRule(listenerARN, 7, "a"), newGroup("b")), late), whenChanged, 1, 2, 0, time.Millisecond},
 		"a wait holds":                     {do(steps.Nothing{}, newGroup("a"), newGroup("b")), whenChanged, 2, 1, 0, time.Millisecond},
-		"nothing is changed for long":      {do(newGroup("no"), newGroup("a")), func(bool) bool { return true }, 0, 1, 1, laterPause},
+		"nothing is changed for long":      {do(newGroup("no"), newGroup("a")), func(bool) bool { return true }, 0, 1, 1, idlePause},
 		"late steps are done":              {steps.Plan{late, late, late}, whenChanged, 1, 0, 0, latePause},
 		"nobody waits":                     {do(newGroup("a"), newGroup("b")), func(bool) bool { return false }, 2, 0, 0, 0},
 		"nobody is asked, there is no one": {do(newGroup("a"), newGroup("b")), nil, 2, 0, 0, 0},
@@ -674,7 +674,7 @@ func TestCapacityThatIsBeingReservedIsAskedForLater(t *testing.T) {
 	f := good()
 	f.errs["ModifyCapacityReservation "+balancerARN] = refusal("CapacityReservationPending")
 	result, view := run(t, f, do(steps.SetCapacity{LoadBalancer: stack.Ref{ID: balancerARN}, Units: 100})...)
-	if len(result.Failures) > 0 || len(result.Later) != 1 || result.Again != laterPause || view.forgot > 0 {
+	if len(result.Failures) > 0 || len(result.Later) != 1 || result.Again != 0 || view.forgot > 0 {
 		t.Errorf("result %+v, forgot %d times", result, view.forgot)
 	}
 }

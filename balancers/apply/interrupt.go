@@ -22,7 +22,7 @@ func (d *doing) interrupt(step steps.Step) {
 	if d.changed {
 		d.again(time.Millisecond)
 	} else {
-		d.again(laterPause)
+		d.again(idlePause)
 	}
 }
 

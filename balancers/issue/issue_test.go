@@ -161,14 +161,14 @@ func TestLifeOfACertificate(t *testing.T) {
 	keep(func(arn string) bool { return arn == "new0" }, wanted("c.example.com")...)
 	check(t, "other hosts", c.took(), "request new1 c.example.com")
 	c.inUse["new0"] = true
-	if kept := keep(none, wanted("c.example.com")...); kept.Again != inUsePause {
-		t.Errorf("again in %v, want %v", kept.Again, inUsePause)
+	if kept := keep(none, wanted("c.example.com")...); len(kept.InUse) != 1 || kept.InUse["new0"] == nil {
+		t.Errorf("in use are %v, want new0", kept.InUse)
 	}
 	c.took()
 	c.inUse["new0"] = false
 	keep(none)
 	check(t, "nobody wants one", c.took(), "delete new0", "delete new1")
-	if kept := keep(none); kept.Again != 0 || kept.Err != nil || len(c.calls) > 0 {
+	if kept := keep(none); len(kept.InUse) > 0 || kept.Err != nil || len(c.calls) > 0 {
 		t.Errorf("%+v, calls %q, want nothing be left to do", kept, c.calls)
 	}
 }

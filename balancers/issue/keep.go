@@ -19,13 +19,11 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// When something is done again: a record is made that ACM has not found yet, a certificate is requested that ACM could not issue, and one
-// is deleted that AWS says is in use.
+// When something is done again: a record is made that ACM has not found yet, and a certificate is requested that ACM could not issue.
 const (
 	recordPause  = 10 * time.Minute
 	failurePause = time.Minute // of a record that could not be made, and of a request that was refused
 	requestPause = time.Hour   // of which ACM grants 2,500 a year
-	inUsePause   = 10 * time.Second
 	zonesAge     = 5 * time.Minute
 )
 
@@ -35,13 +33,13 @@ type Kept struct {
 	Failures map[string]error
 	// Err is that of what nobody wants any more.
 	Err error
-	// Again is when there is more to do, 0 for nothing that is known of.
-	Again time.Duration
+	// InUse are those that nobody wants any more and that AWS says are in use, by their ARN.
+	InUse map[string]error
 }
 
 // Keep requests the certificates that are wanted and not there, makes their records, and deletes all others of the stack that are not used.
 func (i *Issuer) Keep(ctx context.Context, id stack.ID, wanted []stack.Certificate, used func(arn string) bool) Kept {
-	out := Kept{Failures: map[string]error{}}
+	out := Kept{Failures: map[string]error{}, InUse: map[string]error{}}
 	own, err := i.Of(ctx, id)
 	if err != nil {
 		for _, w := range wanted {
@@ -65,12 +63,12 @@ func (i *Issuer) Keep(ctx context.Context, id stack.ID, wanted []stack.Certifica
 	return out
 }
 
-// remove deletes a certificate, or says when to do it again.
+// remove deletes a certificate that is not in use.
 func (i *Issuer) remove(ctx context.Context, arn string, out *Kept) {
 	err := i.ACM.Delete(ctx, arn)
 	switch {
 	case acm.IsInUse(err):
-		out.Again = inUsePause
+		out.InUse[arn] = err
 		return
 	case err != nil && !acm.IsNotFound(err):
 		out.Err = errors.Join(out.Err, err)

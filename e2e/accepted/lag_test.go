@@ -93,6 +93,9 @@ func (l *laggard) run(t *testing.T, id stack.ID, planned steps.Plan) time.Durati
 	if _, err := l.view.Stack(t.Context(), id); err != nil {
 		t.Error(err)
 	}
+	if result.Again == 0 && len(result.Later) > 0 {
+		return 10 * time.Second
+	}
 	return max(result.Again, time.Millisecond)
 }
 
