@@ -51,8 +51,8 @@ type memory struct {
 	lookedAgain time.Time
 	// rediscovered is when subnets were looked for last in zones that the load balancer is not in.
 	rediscovered time.Time
-	// versions are those of the secrets that clients of OpenID Connect providers have in AWS, as far as is known.
-	versions map[string]string
+	// versions are those of the client secrets that rules and default actions have in AWS, as far as is known, by ARN.
+	versions map[string]version
 	// left is when a member that another group has got that one's load balancer as its status.
 	left map[types.UID]time.Time
 }
@@ -72,7 +72,7 @@ func (m *memories) of(group membership.Group, now time.Time) *memory {
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
 			told: map[told]bool{}, refused: map[types.UID]refusal{}, inactive: map[string]time.Time{}, moved: map[string]time.Time{},
-			left: map[types.UID]time.Time{}, rerouted: now,
+			left: map[types.UID]time.Time{}, versions: map[string]version{}, rerouted: now,
 		}
 	}
 	return m.groups[group]

@@ -5,64 +5,96 @@ package balancers
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // AWS shows which client a rule has, and never its secret. Rules that we have made carry the version of their secret as a tag. Those of the
 // incumbent have none: it has written the secret in each of its passes, so that the version that was there first when this process saw
-// it counts as theirs.
+// the rule counts as theirs.
 
-// assumeVersions fills in the versions that are not known of what is seen.
+// version is that of the client secret that a rule has, or the default action of a listener.
+type version struct {
+	text    string
+	assumed bool
+}
+
+// assumeVersions fills in the versions that are not known of what is seen, and remembers all of them, by ARN.
 func (m *memory) assumeVersions(wanted, seen *stack.Stack) {
-	eachClient(wanted, func(o *stack.OIDC) {
-		if _, known := m.versions[clientOf(o)]; !known {
-			m.setVersion(o)
-		}
-	})
-	eachClient(seen, func(o *stack.OIDC) {
-		if o.Version == "" {
-			o.Version = m.versions[clientOf(o)]
-		}
-	})
-}
-
-// noteVersion takes in what a step has written.
-func (m *memory) noteVersion(change steps.Change) {
-	action := steps.ActionOf(change)
-	if action.SecretVersion() != "" {
-		m.setVersion(action.Auth.OIDC)
+	if len(wanted.LoadBalancers) == 0 {
+		return
 	}
-}
-
-func (m *memory) setVersion(o *stack.OIDC) {
-	if m.versions == nil {
-		m.versions = map[string]string{}
-	}
-	m.versions[clientOf(o)] = o.Version
-}
-
-func clientOf(o *stack.OIDC) string { return o.Issuer + " " + o.ClientID }
-
-// eachClient calls do with each client of an OpenID Connect provider, rule by rule.
-func eachClient(s *stack.Stack, do func(*stack.OIDC)) {
-	of := func(action stack.Action) {
-		if action.Auth != nil && action.Auth.OIDC != nil {
-			do(action.Auth.OIDC)
-		}
-	}
-	for _, balancer := range s.LoadBalancers {
-		for _, listener := range balancer.Listeners {
-			of(listener.Default)
-			for _, rule := range listener.Rules {
-				of(rule.Action)
+	before := m.versions
+	m.versions = map[string]version{}
+	for _, balancer := range seen.LoadBalancers {
+		for i := range balancer.Listeners {
+			l := &balancer.Listeners[i]
+			left := versionsOf(wanted.LoadBalancers[0].Listeners, l.Port)
+			for _, rule := range logins(l) {
+				key, likely := loginKey(rule), ""
+				if len(left[key]) > 0 {
+					likely, left[key] = left[key][0], left[key][1:]
+				}
+				m.versions[rule.ARN] = assume(rule.Action.Auth.OIDC, before[rule.ARN], likely)
 			}
 		}
+	}
+}
+
+// assume fills in a version that is not known: the one that is remembered, else the one that is wanted.
+func assume(o *stack.OIDC, remembered version, wanted string) version {
+	if o.Version == "" {
+		o.Version, o.Assumed = remembered.text, remembered.assumed
+	}
+	if o.Version == "" {
+		o.Version, o.Assumed = wanted, wanted != ""
+	}
+	return version{o.Version, o.Assumed}
+}
+
+// versionsOf are the versions that are wanted on a port, by the keys of their rules, in their order.
+func versionsOf(wanted []stack.Listener, port int32) map[string][]string {
+	out := map[string][]string{}
+	for i := range wanted {
+		if wanted[i].Port != port {
+			continue
+		}
+		for _, rule := range logins(&wanted[i]) {
+			out[loginKey(rule)] = append(out[loginKey(rule)], rule.Action.SecretVersion())
+		}
+	}
+	return out
+}
+
+// logins are the rules of a listener, its default action first, that have users log in at an OpenID Connect provider.
+func logins(l *stack.Listener) []stack.Rule {
+	all := append([]stack.Rule{{ARN: l.ARN, Action: l.Default}}, l.Rules...)
+	return slices.DeleteFunc(all, func(r stack.Rule) bool { return r.Action.Auth == nil || r.Action.Auth.OIDC == nil })
+}
+
+// loginKey is equal for rules that ask for a login with the same client before they answer the same requests.
+func loginKey(rule stack.Rule) string {
+	return rule.Action.Auth.OIDC.Issuer + " " + rule.Action.Auth.OIDC.ClientID + " " + actions.ConditionsKey(rule.Conditions)
+}
+
+// noteVersion takes in what a step has written. Of what it has made the view has the version.
+func (m *memory) noteVersion(change steps.Change) {
+	arn := ""
+	switch c := change.(type) {
+	case steps.ModifyRule:
+		arn = c.Rule.ID
+	case steps.ModifyListener:
+		arn = c.Listener.ID
+	}
+	if action := steps.ActionOf(change); arn != "" && action.SecretVersion() != "" && !action.IsVersionAssumed() {
+		m.versions[arn] = version{text: action.SecretVersion()}
 	}
 }
 

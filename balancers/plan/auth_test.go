@@ -60,12 +60,17 @@ func TestProtocolChangesWithLogins(t *testing.T) {
 }
 
 // A rule is written again when its client secret has another version than the tag says, and not when it has no tag, as those of the
-// incumbent, whose version is assumed.
+// incumbent, whose version is assumed. One that was written gets its tag, if only in a later pass.
 func TestClientSecretsAreWrittenWhenTheyChange(t *testing.T) {
 	const change = "change rule 80:1: path /a after a login at  to target group ns/m-s0:80"
+	const tag = "tag 80:1 (rule-5) with targetgate.dev/secret-version="
 	untagged := func(r *stack.Rule) {
 		r.Tags = maps.Clone(r.Tags)
 		delete(r.Tags, stack.SecretTag)
+	}
+	assumed := func(r *stack.Rule) {
+		untagged(r)
+		r.Action.Auth = &stack.Auth{OIDC: &stack.OIDC{ClientID: "id", Version: "1", Assumed: true}}
 	}
 	for name, tc := range map[string]struct {
 		to   string
@@ -73,9 +78,11 @@ func TestClientSecretsAreWrittenWhenTheyChange(t *testing.T) {
 		want []string
 	}{
 		"the same":               {"1", func(*stack.Rule) {}, nil},
-		"the same, as assumed":   {"1", untagged, nil},
-		"another":                {"2", func(*stack.Rule) {}, []string{change, "tag 80:1 (rule-5) with targetgate.dev/secret-version=2"}},
-		"another, of no tag yet": {"2", untagged, []string{change, "tag 80:1 (rule-5) with targetgate.dev/secret-version=2"}},
+		"the same, as assumed":   {"1", assumed, nil},
+		"the same, as written":   {"1", untagged, []string{tag + "1"}},
+		"another":                {"2", func(*stack.Rule) {}, []string{change, tag + "2"}},
+		"another, of no tag yet": {"2", untagged, []string{change, tag + "2"}},
+		"another than assumed":   {"2", assumed, []string{change, tag + "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := planFrom(t, oneRule("HTTPS", "1"), oneRule("HTTPS", tc.to), tc.edit); !slices.Equal(got, tc.want) {

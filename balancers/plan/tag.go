@@ -37,20 +37,20 @@ func (p *planner) tag() {
 		if l.gone || l.seen == nil {
 			continue
 		}
-		p.retag(l.ref(), versioned(l.wanted.Tags, l.wanted.Default, l.seen.Default, l.seen.Tags), l.seen.Tags)
+		p.retag(l.ref(), versioned(l.wanted.Tags, l.wanted.Default, l.seen.Default), l.seen.Tags)
 		for i, at := range l.places {
 			if at.seen != nil {
-				wanted := versioned(l.ruleTags(i, p.wanted.ID.Kind), at.final.Action, at.seen.Action, at.seen.Tags)
+				wanted := versioned(l.ruleTags(i, p.wanted.ID.Kind), at.final.Action, at.seen.Action)
 				p.retag(ruleRef(l, at.seen), wanted, at.seen.Tags)
 			}
 		}
 	}
 }
 
-// versioned are the wanted tags without the version of a client secret that stays and has no tag, so that adopting what the incumbent has
-// made changes nothing.
-func versioned(wanted map[string]string, to, seen stack.Action, tags map[string]string) map[string]string {
-	if _, tagged := tags[stack.SecretTag]; tagged || wanted == nil || to.SecretVersion() != seen.SecretVersion() {
+// versioned are the wanted tags without the version of a client secret that is only assumed and stays, so that adopting what the incumbent
+// has made changes nothing. One that an earlier pass has written gets its tag, as that pass may not have come to it.
+func versioned(wanted map[string]string, to, seen stack.Action) map[string]string {
+	if wanted == nil || !seen.IsVersionAssumed() || to.SecretVersion() != seen.SecretVersion() {
 		return wanted
 	}
 	wanted = maps.Clone(wanted)

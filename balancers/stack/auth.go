@@ -37,6 +37,8 @@ type OIDC struct {
 	Secret Secret
 	// Version changes with the secret; "" of one that is seen and has no SecretTag.
 	Version string
+	// Assumed says of one that is seen that the version is the one that it is taken to have: no tag tells it, and we have not written it.
+	Assumed bool
 	Session
 }
 
@@ -70,6 +72,11 @@ func (a Action) SecretVersion() string {
 		return ""
 	}
 	return a.Auth.OIDC.Version
+}
+
+// IsVersionAssumed reports whether that version is only taken to be the one that the action has.
+func (a Action) IsVersionAssumed() bool {
+	return a.Auth != nil && a.Auth.OIDC != nil && a.Auth.OIDC.Assumed
 }
 
 // Transform changes a request before it is sent to a target.
