@@ -37,18 +37,21 @@ type arrangement struct {
 }
 
 // match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one port of a Service
-// count as one, then when those of one Service do: a pass that ended midway has made rules to the former port. Of several that are equal
-// the first seen is taken. Those that send to a fresh target group are paired with what sends the same requests elsewhere at last: no
-// request that is answered alike before and after is answered by that target group, so their actions can change at any time. What answers
-// by itself is not moved for them: it could come before a rule that is to keep its requests. Nor is what anybody may pass moved for what
-// asks who a request is from: it could come before a rule that asks, too.
+// count as one, then when those of one Service do: a pass that ended midway has made rules to the former port. Then the version of the
+// client secret is left out: a secret that has changed is written in place. Of several that are equal the first seen is taken. Those that
+// send to a fresh target group are paired with what sends the same requests elsewhere at last: no request that is answered alike before
+// and after is answered by that target group, so their actions can change at any time. What answers by itself is not moved for them: it
+// could come before a rule that is to keep its requests. Nor is what anybody may pass moved for what asks who a request is from: it could
+// come before a rule that asks, too.
 func match(wanted []*place, seen []*stack.Rule, service actions.Naming, isFresh func(stack.Action) bool) {
+	ofAnyPort := func(r stack.Rule) string {
+		return actions.RuleKey(r, func(g stack.Ref) string { return withoutPort(service(g)) })
+	}
 	for _, key := range []func(stack.Rule) string{
 		func(r stack.Rule) string { return actions.RuleKey(r, actions.ID) },
 		func(r stack.Rule) string { return actions.RuleKey(r, service) },
-		func(r stack.Rule) string {
-			return actions.RuleKey(r, func(g stack.Ref) string { return withoutPort(service(g)) })
-		},
+		ofAnyPort,
+		func(r stack.Rule) string { return ofAnyPort(actions.AnyVersion(r)) },
 	} {
 		pair(wanted, seen, key)
 	}

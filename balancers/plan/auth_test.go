@@ -92,6 +92,53 @@ func TestClientSecretsAreWrittenWhenTheyChange(t *testing.T) {
 	}
 }
 
+// A client secret that has changed is written in place, whatever else has changed with it, however many rules there are.
+func TestClientSecretsAreWrittenInPlace(t *testing.T) {
+	of := func(version string, paths ...string) stack.Stack {
+		s := oneRule("HTTPS", version)
+		rules := &s.LoadBalancers[0].Listeners[0].Rules
+		one := (*rules)[0]
+		*rules = nil
+		for _, path := range paths {
+			one.Conditions = []stack.Condition{{Field: "path-pattern", Values: []string{path}}}
+			*rules = append(*rules, one)
+		}
+		return s
+	}
+	replaced := of("2", "/a", "/b")
+	replaced.TargetGroups[0].ProtocolVersion = "GRPC"
+	for name, tc := range map[string]struct {
+		to   stack.Stack
+		want int
+	}{
+		"two rules":                              {of("2", "/a", "/b"), 2},
+		"and one more":                           {of("2", "/a", "/b", "/c"), 2},
+		"and another order":                      {of("2", "/b", "/a"), 2},
+		"and the target group is to be replaced": {replaced, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			first, _ := Make(of("1", "/a", "/b"), w.Stack, Options{})
+			if err := w.run(first, nothing); err != nil {
+				t.Fatal(err)
+			}
+			planned, _ := Make(tc.to, w.Stack, Options{})
+			changed := map[string]bool{}
+			for _, step := range planned {
+				switch c := step.Change.(type) {
+				case steps.ModifyRule:
+					changed[c.Rule.ID] = true
+				case steps.DeleteRule:
+					t.Errorf("a rule is deleted: %s", step)
+				}
+			}
+			if len(changed) != tc.want {
+				t.Errorf("%d rules are changed, want %d:\n%s", len(changed), tc.want, lines(planned))
+			}
+		})
+	}
+}
+
 // Mutual authentication is changed where it is wanted otherwise, and left alone where nothing is.
 func TestMutualAuthenticationIsChangedInPlace(t *testing.T) {
 	verify := stack.MutualAuth{Mode: "verify", TrustStore: "store"}

@@ -35,6 +35,16 @@ func RuleKey(rule stack.Rule, name Naming) string {
 	return ConditionsKey(rule.Conditions) + " -> " + transformsKey(rule.Transforms) + Key(rule.Action, name)
 }
 
+// AnyVersion is the rule with no version of its client secret.
+func AnyVersion(rule stack.Rule) stack.Rule {
+	if rule.Action.SecretVersion() != "" {
+		oidc := *rule.Action.Auth.OIDC
+		oidc.Version = ""
+		rule.Action.Auth = &stack.Auth{OIDC: &oidc}
+	}
+	return rule
+}
+
 func transformsKey(transforms []stack.Transform) string {
 	var list []string
 	for _, t := range transforms {
