@@ -203,14 +203,10 @@ func (p *pass) build(ctx context.Context) error {
 	}
 	needs := input.NeedsOf(in)
 	var err error
-	if in.AWS, err = p.Lookup(ctx, p.id, needs); err != nil && in.Rediscover { // that can wait
-		in.Rediscover = false
-		needs = input.NeedsOf(in)
-		in.AWS, err = p.Lookup(ctx, p.id, needs)
-	}
-	if err != nil {
+	if in.AWS, err = p.Lookup(ctx, p.id, needs); err != nil {
 		return err
 	}
+	in.Rediscover = in.Rediscover && in.AWS.NoSubnets == "" // that can wait
 	p.expiries = map[string]time.Time{}
 	for _, c := range in.AWS.Certificates {
 		p.expiries[c.ARN] = c.NotAfter

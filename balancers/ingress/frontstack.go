@@ -98,6 +98,9 @@ func (d frontBuilder) frontTags(part string) map[string]string {
 func (d frontBuilder) frontSubnets() ([]string, error) {
 	dualstack := input.IsDualstack(d.addressType())
 	if given := d.List(annotation.FrontSubnets.Name); len(given) > 0 {
+		if d.in.AWS.NoSubnets != "" { // who names some is held, so that these are those that there are
+			return given, nil
+		}
 		_, err := d.in.AWS.Explicit(given, dualstack)
 		return given, err
 	}
@@ -106,6 +109,9 @@ func (d frontBuilder) frontSubnets() ([]string, error) {
 	}
 	if d.frontScheme() == d.scheme() {
 		return d.subnets, nil
+	}
+	if err := d.in.AWS.SubnetsUnknown(); err != nil {
+		return nil, err
 	}
 	var ids []string
 	for _, subnet := range d.in.Discover(d.frontScheme(), dualstack) {

@@ -152,6 +152,73 @@ func TestSubnetIDs(t *testing.T) {
 	}
 }
 
+// Subnets that are not known concern those who name some, of the load balancer or of what stands in front, and a load balancer that is not
+// there.
+func TestSubnetsThatAreNotKnown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		annotations map[string]string // of the second member
+		unseen      bool
+		held        []bool
+	}{
+		"nobody names any":      {held: []bool{false, false, false}},
+		"one names some":        {annotations: map[string]string{"subnets": "subnet-a1,subnet-b1"}, held: []bool{false, true, false}},
+		"one names some by tag": {annotations: map[string]string{"subnets": "blue,red"}, held: []bool{false, true, false}},
+		"one is in front":       {annotations: map[string]string{"enable-frontend-nlb": "true"}, held: []bool{false, false, false}},
+		"one names some there":  {annotations: map[string]string{"enable-frontend-nlb": "true", "frontend-nlb-subnets": "subnet-a1"}, held: []bool{false, true, false}},
+		"another scheme there": {
+			annotations: map[string]string{"enable-frontend-nlb": "true", "frontend-nlb-scheme": annotation.InternetFacing}, held: []bool{false, true, false},
+		},
+		"no load balancer": {unseen: true, held: []bool{true, true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := three(t)
+			before, _ := Build(in)
+			if in.Seen = made(before); tc.unseen {
+				in.Seen = stack.Stack{}
+			}
+			for key, value := range tc.annotations {
+				annotate(&in, 1, annotation.Prefix+key, value)
+			}
+			in.AWS.Subnets, in.AWS.NoSubnets = nil, "access denied"
+			got, faults := Build(in)
+			var held []bool
+			for _, m := range got.Members {
+				held = append(held, m.Held)
+			}
+			if !slices.Equal(held, tc.held) {
+				t.Errorf("held %v, want %v: %v", held, tc.held, faults)
+			}
+			for _, fault := range faults {
+				if !fault.Warning && fault.Reason != "the subnets of the VPC could not be looked up: access denied" {
+					t.Errorf("fault %v", fault)
+				}
+			}
+			if len(got.LoadBalancers) > 0 && !slices.Equal(got.LoadBalancers[0].Subnets, before.LoadBalancers[0].Subnets) {
+				t.Errorf("subnets %v, want them to stay", got.LoadBalancers[0].Subnets)
+			}
+		})
+	}
+}
+
+// A member that names subnets in front is held while none are known. Another one that asks for the same is not.
+func TestSubnetsInFrontThatAreNotKnown(t *testing.T) {
+	in := three(t)
+	for i := range 2 {
+		annotate(&in, i, annotation.Prefix+"enable-frontend-nlb", "true")
+	}
+	annotate(&in, 1, annotation.Prefix+"frontend-nlb-subnets", "subnet-a2,subnet-b2")
+	before, faults := Build(in)
+	if before.Front == nil {
+		t.Fatalf("nothing stands in front: %v", faults)
+	}
+	in.Seen = made(before)
+	in.AWS.Subnets, in.AWS.NoSubnets = nil, "access denied"
+	got, faults := Build(in)
+	if got.Members[0].Held || !got.Members[1].Held || got.Front == nil || !slices.Equal(got.Front.LoadBalancers[0].Subnets, []string{"subnet-a2", "subnet-b2"}) {
+		t.Errorf("members %+v, in front %+v, faults %v", got.Members, got.Front, faults)
+	}
+}
+
 // TestZones: of subnets in further zones the first member is told, or the load balancer gets them. None goes.
 func TestZones(t *testing.T) {
 	for name, tc := range map[string]struct {

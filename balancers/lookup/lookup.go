@@ -24,13 +24,11 @@ type Lookup struct {
 	Issuer *issue.Issuer
 }
 
-// Lookup has the answers to what a group needs. That certificates, or what users name, are not known is no error: it concerns the members
+// Lookup has the answers to what a group needs. That subnets, certificates, or what users name, are not known is no error: it concerns the members
 // that need them alone.
 func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (out input.AWS, err error) {
 	if needs.Subnets {
-		if err := l.subnets(ctx, &out); err != nil {
-			return out, err
-		}
+		l.subnets(ctx, &out)
 	}
 	if len(needs.Hosts) > 0 {
 		l.certificates(ctx, &out)
@@ -103,12 +101,14 @@ func named(ctx context.Context, names []string, find func(context.Context, strin
 	return out
 }
 
-func (l *Lookup) subnets(ctx context.Context, out *input.AWS) error {
+func (l *Lookup) subnets(ctx context.Context, out *input.AWS) {
 	subnets, err := l.Network.Subnets(ctx)
+	if err != nil {
+		out.NoSubnets = awserr.Message(err)
+	}
 	for _, subnet := range subnets {
 		out.Subnets = append(out.Subnets, input.Subnet(subnet))
 	}
-	return err
 }
 
 func (l *Lookup) certificates(ctx context.Context, out *input.AWS) {

@@ -149,6 +149,19 @@ func TestOneNameIsNotKnown(t *testing.T) {
 	}
 }
 
+func (picky) DescribeSubnets(context.Context, *awsec2.DescribeSubnetsInput) (*awsec2.DescribeSubnetsOutput, error) {
+	return nil, errors.New("no")
+}
+
+func TestWithoutSubnetsOtherFactsAreFound(t *testing.T) {
+	lookup := &Lookup{Network: &account.Network{EC2: picky{}, ELB: picky{}, Clock: clock.RealClock{}}}
+	got, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{Subnets: true, TargetGroups: []string{"good"}})
+	want := input.AWS{NoSubnets: "no", TargetGroups: map[string]input.Named{"good": {ARN: "arn-good"}}}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestWithoutACMOtherFactsAreFound(t *testing.T) {
 	lookup := &Lookup{Network: &account.Network{}, Certificates: &account.Issued{ACM: noACM{}, Clock: clock.RealClock{}}}
 	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{}); err != nil || facts.NoCertificates != "" {

@@ -41,6 +41,8 @@ type Input struct {
 // AWS is what was looked up in AWS: at least what Needs asks for.
 type AWS struct {
 	Subnets []Subnet // all of the VPC
+	// NoSubnets says why they are not known, "" when they are. That concerns those who name some, and a load balancer that is not there.
+	NoSubnets string
 	// SecurityGroups are the IDs of those of the VPC by their Name tag, NoSecurityGroups is why those of a name are not known.
 	SecurityGroups   map[string][]string
 	NoSecurityGroups map[string]string

@@ -6,6 +6,7 @@ package input
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,9 @@ func Selector(tags map[string][]string) string {
 // SubnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes n subnets of that name, those with the lowest
 // IDs.
 func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
+	if err := a.SubnetsUnknown(); err != nil {
+		return nil, err
+	}
 	var ids, names []string
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry, "subnet-") {
@@ -51,6 +55,14 @@ func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
 		ids = append(ids, found[:want]...)
 	}
 	return ids, nil
+}
+
+// SubnetsUnknown says why the subnets of the VPC are not known; nil when they are.
+func (a *AWS) SubnetsUnknown() error {
+	if a.NoSubnets == "" {
+		return nil
+	}
+	return errors.New("the subnets of the VPC could not be looked up: " + a.NoSubnets)
 }
 
 func count(items []string, item string) (n int) {
@@ -86,23 +98,12 @@ func (a *AWS) Subnet(id string) *Subnet {
 // Subnets are those of the load balancer, as the vote for them says; else those it has, else those that are found by their tags.
 func (in *Input) Subnets(vote, scheme, addressType string, present []string) ([]string, error) {
 	dualstack := IsDualstack(addressType)
-	var subnets []Subnet
-	switch text, byTags := strings.CutPrefix(vote, tagsPrefix); {
-	case byTags:
-		var tags map[string][]string
-		if err := json.Unmarshal([]byte(text), &tags); err != nil {
-			return nil, err
-		}
-		subnets = in.onePerZone(in.AWS.Subnets, func(s Subnet) bool { return s.hasAll(tags) && in.eligible(s, dualstack) })
-	case vote != "":
-		var err error
-		if subnets, err = in.AWS.Explicit(strings.Split(vote, ","), dualstack); err != nil {
-			return nil, err
-		}
-	case len(present) > 0:
+	if vote == "" && len(present) > 0 {
 		return in.withZones(present, scheme, dualstack)
-	default:
-		subnets = in.Discover(scheme, dualstack)
+	}
+	subnets, err := in.choose(vote, scheme, dualstack)
+	if err != nil {
+		return nil, err
 	}
 	if len(subnets) == 0 {
 		return nil, fmt.Errorf("no subnet of the VPC fits a load balancer that is %s and %s: tag subnets with kubernetes.io/role/elb for "+
@@ -118,6 +119,24 @@ func (in *Input) Subnets(vote, scheme, addressType string, present []string) ([]
 	}
 	slices.Sort(ids)
 	return ids, nil
+}
+
+// choose finds subnets by a vote, or without one by the tags of the scheme.
+func (in *Input) choose(vote, scheme string, dualstack bool) ([]Subnet, error) {
+	if err := in.AWS.SubnetsUnknown(); err != nil {
+		return nil, err
+	}
+	switch text, byTags := strings.CutPrefix(vote, tagsPrefix); {
+	case byTags:
+		var tags map[string][]string
+		if err := json.Unmarshal([]byte(text), &tags); err != nil {
+			return nil, err
+		}
+		return in.onePerZone(in.AWS.Subnets, func(s Subnet) bool { return s.hasAll(tags) && in.eligible(s, dualstack) }), nil
+	case vote != "":
+		return in.AWS.Explicit(strings.Split(vote, ","), dualstack)
+	}
+	return in.Discover(scheme, dualstack), nil
 }
 
 // IsDualstack reports whether a load balancer of that address type has IPv6 addresses.
