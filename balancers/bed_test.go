@@ -42,7 +42,8 @@ type bed struct {
 	seen     map[string]stack.Stack // by group
 	wanted   stack.Stack            // of the last pass
 	apply    func(pass apply.Pass) apply.Result
-	viewErr  error
+	viewErr  error // of Stack
+	partsErr error
 	patchErr error
 	overflow []plan.Overflow
 	unknown  error // of Complete
@@ -109,6 +110,12 @@ func (b *bed) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	out.ID = id
 	out.LoadBalancers = slices.Clone(out.LoadBalancers)
 	return out, b.viewErr
+}
+
+func (b *bed) Parts(_ context.Context, id stack.ID) (stack.Stack, error) {
+	out := b.seen[id.Name]
+	out.ID = id
+	return out, b.partsErr
 }
 
 func (b *bed) Complete(_ context.Context, wanted stack.Stack) (bool, error) {

@@ -29,9 +29,9 @@ func (p *pass) keepCertificates(ctx context.Context) error {
 	return kept.Err
 }
 
-// uses reports whether a listener has the certificate.
+// uses reports whether a listener has the certificate, or may have it, as listeners were not read.
 func (p *pass) uses(arn string) bool {
-	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
+	return !p.hasMembers() && p.hasLoadBalancer() || slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
 		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool {
 			return slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return slices.Contains(l.Certificates, arn) })
 		})

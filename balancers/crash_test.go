@@ -114,6 +114,8 @@ func (a *world) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	return out, nil
 }
 
+func (a *world) Parts(ctx context.Context, id stack.ID) (stack.Stack, error) { return a.Stack(ctx, id) }
+
 func (a *world) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
 func (a *world) Forget(stack.ID)    {}

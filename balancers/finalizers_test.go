@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -50,6 +52,44 @@ func TestAMemberThatCannotHaveItsFinalizerIsHeld(t *testing.T) {
 				t.Errorf("writes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Rule 18: what is read of a load balancer for the sake of members may not be read, and the last member is gone.
+func TestDetailsThatMayNotBeReadHoldUpNoDeletion(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), "", edge))
+	b.see(edge, balancer("edge", true, 80))
+	b.delete("a")
+	b.viewErr = &smithy.GenericAPIError{Code: "AccessDenied"}
+	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+		return plan.Make(wanted, seen, plan.Options{})
+	}
+	b.apply = func(pass apply.Pass) apply.Result {
+		b.see(edge)
+		return apply.Result{Done: pass.Plan}
+	}
+	if b.mustPass(edge); b.exists("a") {
+		t.Error("the last Ingress is not let go")
+	}
+	b = newBed(t, webService(), served(ingressOf("a", edge), "", edge))
+	b.see(edge, balancer("edge", true, 80))
+	b.delete("a")
+	b.partsErr = errors.New("no answer")
+	if _, err := b.pass(edge); err == nil || !b.exists("a") || b.planned > 0 {
+		t.Errorf("error %v: want the pass to end when nothing is known", err)
+	}
+}
+
+// Listeners that were not read may have any certificate.
+func TestCertificatesOfWhatIsLeftAreKept(t *testing.T) {
+	b := newBed(t)
+	p := b.newPass(edge)
+	p.seen = stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer("edge", true)}}
+	if !p.uses("arn") {
+		t.Error("a certificate is not used, though nobody knows")
+	}
+	if p.seen = (stack.Stack{}); p.uses("arn") {
+		t.Error("a certificate is used by nothing")
 	}
 }
 

@@ -113,9 +113,22 @@ func (p *pass) load(ctx context.Context) (membership.Members, error) {
 	return members, nil
 }
 
+// look reads what there is in AWS: of a group without members, of which all is to be deleted, no details, as these may not be read.
+func (p *pass) look(ctx context.Context) (err error) {
+	read := p.View.Stack
+	if !p.hasMembers() {
+		read = p.View.Parts
+	}
+	p.seen, err = read(ctx, p.id)
+	return err
+}
+
+// hasMembers reports whether somebody asks for something.
+func (p *pass) hasMembers() bool { return len(p.members.Active)+len(p.leaving) > 0 }
+
 // observe reads what there is in AWS, and the bindings of the group.
 func (p *pass) observe(ctx context.Context) (err error) {
-	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
+	if err = p.look(ctx); err != nil {
 		return err
 	}
 	statuses{p}.noteNames()

@@ -73,6 +73,8 @@ type Reconciler struct {
 type View interface {
 	// Stack is what is seen of a stack, without its bindings. The caller may change it.
 	Stack(ctx context.Context, id stack.ID) (stack.Stack, error)
+	// Parts is Stack without listeners and attributes.
+	Parts(ctx context.Context, id stack.ID) (stack.Stack, error)
 	// Complete has Stack say from now on, of what is wanted, also what takes many calls or scarce ones. It is false when it did already.
 	Complete(ctx context.Context, wanted stack.Stack) (bool, error)
 }
@@ -193,7 +195,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	teller{p}.tellClosed()
 	teller{p}.tellInactive()
 	errs = errors.Join(errs, p.tellFailures())
-	if p.seen, err = p.View.Stack(ctx, p.id); err != nil {
+	if err = p.look(ctx); err != nil {
 		return p.wholeGroup(errs, err)
 	}
 	statuses{p}.noteNames()

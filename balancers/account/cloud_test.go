@@ -5,6 +5,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -24,6 +25,7 @@ type cloud struct {
 	listeners map[string][]types.Listener // by load balancer
 	rules     map[string][]types.Rule     // by listener
 	targets   map[string][]types.TargetHealthDescription
+	denied    bool            // attributes may not be read
 	unfound   map[string]bool // ARNs of load balancers that are listed and not found
 	calls     map[string]int
 	during    func() // runs in the first DescribeTargetGroups
@@ -48,6 +50,14 @@ func (c *cloud) add(arn string, tags map[string]string) {
 	})
 	c.tags[arn] = tags
 	c.listeners[arn] = []types.Listener{{ListenerArn: aws.String(arn + "/80"), Port: aws.Int32(80), Protocol: types.ProtocolEnumHttp}}
+}
+
+// read is AWS's refusal of what may not be read.
+func (c *cloud) read() error {
+	if c.denied {
+		return &smithy.GenericAPIError{Code: "AccessDenied", Fault: smithy.FaultClient}
+	}
+	return nil
 }
 
 // find is AWS's refusal of what it does not find.
@@ -107,7 +117,8 @@ func (c *cloud) DescribeListenerCertificates(context.Context, *elbv2.DescribeLis
 func (c *cloud) DescribeLoadBalancerAttributes(_ context.Context, in *elbv2.DescribeLoadBalancerAttributesInput) (
 	*elbv2.DescribeLoadBalancerAttributesOutput, error,
 ) {
-	return &elbv2.DescribeLoadBalancerAttributesOutput{}, c.find(*in.LoadBalancerArn)
+	defer c.count("Attributes")()
+	return &elbv2.DescribeLoadBalancerAttributesOutput{}, errors.Join(c.find(*in.LoadBalancerArn), c.read())
 }
 
 func (c *cloud) DescribeTargetGroupAttributes(context.Context, *elbv2.DescribeTargetGroupAttributesInput) (
@@ -125,7 +136,8 @@ func (c *cloud) DescribeTargetHealth(_ context.Context, in *elbv2.DescribeTarget
 func (c *cloud) DescribeListenerAttributes(context.Context, *elbv2.DescribeListenerAttributesInput) (
 	*elbv2.DescribeListenerAttributesOutput, error,
 ) {
-	return &elbv2.DescribeListenerAttributesOutput{}, nil
+	defer c.count("Attributes")()
+	return &elbv2.DescribeListenerAttributesOutput{}, c.read()
 }
 
 func (c *cloud) DescribeCapacityReservation(context.Context, *elbv2.DescribeCapacityReservationInput) (

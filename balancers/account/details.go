@@ -12,6 +12,7 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -19,7 +20,7 @@ import (
 type detailReader struct{ *View }
 
 // readDetails reads the listeners and the attributes of a stack's load balancers, and the targets of those in front. What is so new that
-// AWS does not find it yet stays as it is known.
+// AWS does not find it yet stays as it is known, and so do attributes that may not be read.
 func (v detailReader) readDetails(ctx context.Context, s *stack.Stack) error {
 	for i := range s.LoadBalancers {
 		read := s.LoadBalancers[i]
@@ -59,14 +60,8 @@ func (v detailReader) readTarget(ctx context.Context, group *stack.TargetGroup) 
 }
 
 func (v detailReader) readLoadBalancer(ctx context.Context, b *stack.LoadBalancer) error {
-	attributes, err := v.ELB.DescribeLoadBalancerAttributes(ctx,
-		&elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(b.ARN)})
-	if err != nil {
+	if err := v.readAttributes(ctx, b); err != nil && !awserr.IsPermission(err) {
 		return err
-	}
-	b.Attributes = map[string]string{}
-	for _, a := range attributes.Attributes {
-		b.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
 	}
 	if err := v.readListeners(ctx, b); err != nil {
 		return err
@@ -122,13 +117,8 @@ func (v detailReader) readListener(ctx context.Context, l *stack.Listener) error
 	}
 	l.Rules = addMissing(l.Rules, known, func(r stack.Rule) string { return r.ARN }, v.IsNew)
 	sortRules(l)
-	attributes, err := v.ELB.DescribeListenerAttributes(ctx, &elbv2.DescribeListenerAttributesInput{ListenerArn: arn})
-	if err != nil {
+	if err := v.readListenerAttributes(ctx, l); err != nil && !awserr.IsPermission(err) {
 		return err
-	}
-	l.Attributes = map[string]string{}
-	for _, a := range attributes.Attributes {
-		l.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
 	}
 	if l.Protocol != string(types.ProtocolEnumHttps) {
 		return nil
@@ -167,36 +157,9 @@ func (v detailReader) readListenerTags(ctx context.Context, b *stack.LoadBalance
 	return err
 }
 
-// readStates reads which load balancers have become active, or could not be set up.
-func (v detailReader) readStates(ctx context.Context, s *stack.Stack) error {
-	if s.Front != nil {
-		if err := v.readStates(ctx, s.Front); err != nil {
-			return err
-		}
-	}
-	for i := range s.LoadBalancers {
-		b := &s.LoadBalancers[i]
-		if b.Active {
-			continue
-		}
-		out, err := v.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{b.ARN}})
-		if v.isUnshown(err, b.ARN) {
-			continue
-		}
-		if err != nil {
-			v.forgetIfGone(s.ID, err)
-			return err
-		}
-		for _, described := range out.LoadBalancers {
-			b.Active, b.Failed = isActive(described), failure(described)
-		}
-	}
-	return nil
-}
-
-// Complete reads what Stack does not, where something is wanted to compare it with: attributes of target groups, one call for each, and
-// web ACLs, of which WAF allows one call a second. Stack says it from then on. It is false when nothing was read. After an error Stack says
-// what was read all the same.
+// Complete reads what Stack does not, where something is wanted to compare it with: attributes of target groups, one call for each, web
+// ACLs, of which WAF allows one call a second, and attributes that Stack could not read. Stack says it from then on. It is false when
+// nothing was read. After an error Stack says what was read all the same.
 func (v *View) Complete(ctx context.Context, wanted stack.Stack) (bool, error) {
 	seen, e, changed := v.look(wanted.ID)
 	if e == nil {
@@ -218,7 +181,7 @@ func (v detailReader) completeTargetGroups(ctx context.Context, seen *stack.Stac
 		group := &seen.TargetGroups[i]
 		wants := func(w stack.TargetGroup) bool { return w.Part == group.Part && len(w.Attributes)+len(w.Presets) > 0 }
 		if group.Attributes == nil && slices.ContainsFunc(wanted.TargetGroups, wants) {
-			if err := v.readAttributes(ctx, group); err != nil {
+			if err := v.readGroupAttributes(ctx, group); err != nil {
 				return read, err
 			}
 			read = true
@@ -234,13 +197,32 @@ func (v detailReader) completeBalancers(ctx context.Context, seen *stack.Stack, 
 	w := &wanted.LoadBalancers[0]
 	for i := range seen.LoadBalancers {
 		b := &seen.LoadBalancers[i]
+		attributes, attributesErr := v.completeAttributes(ctx, b, w)
 		acls, aclErr := v.completeWebACLs(ctx, b, w)
 		capacity, capacityErr := complete(&b.Capacity, w.Capacity != nil, func() (int32, error) { return v.capacity(ctx, b.ARN) })
 		shields, shieldErr := complete(&b.Protection, v.Shield != nil && w.Shield != nil, func() (p stack.Protection, err error) {
 			p.ID, p.Own, err = v.Shield.Protection(ctx, b.ARN)
 			return p, err
 		})
-		read, err = read || acls || capacity || shields, errors.Join(err, aclErr, capacityErr, shieldErr)
+		read = read || attributes || acls || capacity || shields
+		err = errors.Join(err, attributesErr, aclErr, capacityErr, shieldErr)
+	}
+	return read, err
+}
+
+// completeAttributes tries again what could not be read, up to the first that may not be read still.
+func (v detailReader) completeAttributes(ctx context.Context, b, wanted *stack.LoadBalancer) (read bool, err error) {
+	if b.Attributes == nil && len(wanted.Attributes)+len(wanted.Presets) > 0 {
+		err = v.readAttributes(ctx, b)
+		read = err == nil
+	}
+	for i := range b.Listeners {
+		l := &b.Listeners[i]
+		wants := func(w stack.Listener) bool { return w.Port == l.Port && len(w.Attributes)+len(w.Presets) > 0 }
+		if err == nil && l.Attributes == nil && slices.ContainsFunc(wanted.Listeners, wants) {
+			err = v.readListenerAttributes(ctx, l)
+			read = read || err == nil
+		}
 	}
 	return read, err
 }
@@ -275,7 +257,32 @@ func (v detailReader) capacity(ctx context.Context, arn string) (int32, error) {
 	return aws.ToInt32(out.MinimumLoadBalancerCapacity.CapacityUnits), nil
 }
 
-func (v detailReader) readAttributes(ctx context.Context, group *stack.TargetGroup) error {
+func (v detailReader) readAttributes(ctx context.Context, b *stack.LoadBalancer) error {
+	in := &elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(b.ARN)}
+	out, err := v.ELB.DescribeLoadBalancerAttributes(ctx, in)
+	if err != nil {
+		return err
+	}
+	b.Attributes = map[string]string{}
+	for _, a := range out.Attributes {
+		b.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
+	}
+	return nil
+}
+
+func (v detailReader) readListenerAttributes(ctx context.Context, l *stack.Listener) error {
+	out, err := v.ELB.DescribeListenerAttributes(ctx, &elbv2.DescribeListenerAttributesInput{ListenerArn: aws.String(l.ARN)})
+	if err != nil {
+		return err
+	}
+	l.Attributes = map[string]string{}
+	for _, a := range out.Attributes {
+		l.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
+	}
+	return nil
+}
+
+func (v detailReader) readGroupAttributes(ctx context.Context, group *stack.TargetGroup) error {
 	out, err := v.ELB.DescribeTargetGroupAttributes(ctx, &elbv2.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group.ARN)})
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -69,6 +70,60 @@ func TestWhatTakesManyCallsIsReadWhereItIsWanted(t *testing.T) {
 	seen, err := v.Stack(t.Context(), id("g"))
 	if err != nil || *seen.LoadBalancers[0].WebACL != "acl" || *seen.LoadBalancers[0].ClassicACL != "acl" || seen.TargetGroups[0].Attributes != nil || seen.TargetGroups[1].Attributes == nil {
 		t.Errorf("stack %+v, error %v: want the web ACL, and attributes of the second target group alone", seen, err)
+	}
+}
+
+// Attributes that may not be read are not known, which is told where some are wanted, until they may be.
+func TestAttributesThatMayNotBeRead(t *testing.T) {
+	c := newCloud()
+	c.add("balancer", tagged("g"))
+	c.denied = true
+	v, _ := viewOf(c)
+	look := func() (ofBalancer, ofListener map[string]string) {
+		t.Helper()
+		seen, err := v.Stack(t.Context(), id("g"))
+		if err != nil || len(seen.LoadBalancers[0].Listeners) != 1 {
+			t.Fatalf("stack %+v, error %v", seen, err)
+		}
+		return seen.LoadBalancers[0].Attributes, seen.LoadBalancers[0].Listeners[0].Attributes
+	}
+	if b, l := look(); b != nil || l != nil {
+		t.Errorf("attributes %v and %v, want none to be known", b, l)
+	}
+	some := map[string]string{"key": "value"}
+	wanted := stack.Stack{ID: id("g"), LoadBalancers: []stack.LoadBalancer{{Listeners: []stack.Listener{{Port: 80}, {Port: 443, Attributes: some}}}}}
+	if read, err := v.Complete(t.Context(), wanted); read || err != nil {
+		t.Errorf("read %v, error %v, though none are wanted", read, err)
+	}
+	wanted.LoadBalancers[0].Attributes, wanted.LoadBalancers[0].Listeners[0].Attributes = some, some
+	calls := c.calls["Attributes"]
+	if read, err := v.Complete(t.Context(), wanted); read || !awserr.IsPermission(err) || c.calls["Attributes"] != calls+1 {
+		t.Errorf("read %v, error %v, %d calls: want one that is denied", read, err, c.calls["Attributes"]-calls)
+	}
+	c.denied = false
+	if read, err := v.Complete(t.Context(), wanted); !read || err != nil {
+		t.Errorf("read %v, error %v, when they may be read", read, err)
+	}
+	if b, l := look(); b == nil || l == nil {
+		t.Errorf("attributes %v and %v, want both to be known", b, l)
+	}
+}
+
+// The parts of a stack are known without a call for it.
+func TestPartsNeedNoCall(t *testing.T) {
+	c := newCloud()
+	c.add("balancer", tagged("g"))
+	c.addGroup("group", "g", "shop/a-web:80")
+	v, _ := viewOf(c)
+	seen, err := v.Parts(t.Context(), id("g"))
+	if err != nil || len(seen.LoadBalancers) != 1 || len(seen.TargetGroups) != 1 || c.calls["Listeners"]+c.calls["Attributes"] > 0 {
+		t.Errorf("parts %+v, error %v, calls %v", seen, err, c.calls)
+	}
+	if seen, err = v.Stack(t.Context(), id("g")); err != nil || len(seen.LoadBalancers[0].Listeners) != 1 {
+		t.Errorf("stack %+v, error %v: want it with listeners all the same", seen, err)
+	}
+	if seen, err := v.Parts(t.Context(), id("other")); err != nil || len(seen.LoadBalancers) > 0 {
+		t.Errorf("of another one %+v, error %v", seen, err)
 	}
 }
 

@@ -5,7 +5,8 @@
 // built of.
 //
 //	view.go          View: the stacks that are seen; who asks for one gets a copy
-//	sweep.go         one reading of all load balancers, target groups and security groups of the cluster
+//	sweep.go         one reading of all load balancers, target groups and security groups of the cluster; then only the states of load
+//	                 balancers that are not active yet
 //	details.go       what a sweep leaves out, read when a stack is asked for first: listeners, rules, attributes; or when it is wanted:
 //	                 web ACLs, capacity, protection, attributes of target groups
 //	assemble.go      makes stacks of what was swept

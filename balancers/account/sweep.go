@@ -197,3 +197,30 @@ func (v sweeper) keepDetails(id stack.ID, now, old *entry, s swept) {
 		*now = *old
 	}
 }
+
+// readStates reads which load balancers have become active, or could not be set up.
+func (v detailReader) readStates(ctx context.Context, s *stack.Stack) error {
+	if s.Front != nil {
+		if err := v.readStates(ctx, s.Front); err != nil {
+			return err
+		}
+	}
+	for i := range s.LoadBalancers {
+		b := &s.LoadBalancers[i]
+		if b.Active {
+			continue
+		}
+		out, err := v.ELB.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{LoadBalancerArns: []string{b.ARN}})
+		if v.isUnshown(err, b.ARN) {
+			continue
+		}
+		if err != nil {
+			v.forgetIfGone(s.ID, err)
+			return err
+		}
+		for _, described := range out.LoadBalancers {
+			b.Active, b.Failed = isActive(described), failure(described)
+		}
+	}
+	return nil
+}

@@ -100,6 +100,18 @@ func (v *View) Stack(ctx context.Context, id stack.ID) (stack.Stack, error) {
 	}
 }
 
+// Parts is Stack without what is read of a single stack: listeners, attributes, the targets of groups in front.
+func (v *View) Parts(ctx context.Context, id stack.ID) (stack.Stack, error) {
+	if err := v.refresh(ctx, id); err != nil {
+		return stack.Stack{}, err
+	}
+	seen, e, _ := v.look(id)
+	if e == nil {
+		return seen, nil
+	}
+	return v.withShared(seen), nil
+}
+
 // Stacks are the IDs of all stacks that have a part in AWS.
 func (v *View) Stacks(ctx context.Context) ([]stack.ID, error) {
 	if err := v.refresh(ctx, stack.ID{}); err != nil {

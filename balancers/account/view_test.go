@@ -63,7 +63,7 @@ func TestRestartReadsTheAccountOnce(t *testing.T) {
 		}
 		all.Wait()
 	}
-	want := map[string]int{"LoadBalancers": 1, "TargetGroups": 1, "SecurityGroups": 2, "Tags": 51 + 1000, "Listeners": 1000, "Rules": 1000}
+	want := map[string]int{"LoadBalancers": 1, "TargetGroups": 1, "SecurityGroups": 2, "Tags": 51 + 1000, "Listeners": 1000, "Rules": 1000, "Attributes": 2000}
 	if diff := cmp.Diff(want, c.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

@@ -24,8 +24,8 @@ type Lookup struct {
 	Issuer *issue.Issuer
 }
 
-// Lookup has the answers to what a group needs. That subnets, certificates, or what users name, are not known is no error: it concerns the members
-// that need them alone.
+// Lookup has the answers to what a group needs. That subnets, certificates, or what users name, are not known is no error: it concerns the
+// members that need them alone.
 func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (out input.AWS, err error) {
 	if needs.Subnets {
 		l.subnets(ctx, &out)

@@ -45,6 +45,10 @@ func (a *account) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	return out, a.errs[id.Name]
 }
 
+func (a *account) Parts(ctx context.Context, id stack.ID) (stack.Stack, error) {
+	return a.Stack(ctx, id)
+}
+
 func (*account) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
 func (*account) Lookup(context.Context, stack.ID, input.Needs) (out input.AWS, _ error) {

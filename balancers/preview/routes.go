@@ -232,6 +232,9 @@ type nowhere struct{}
 func (nowhere) Stack(_ context.Context, id stack.ID) (stack.Stack, error) {
 	return stack.Stack{ID: id}, nil
 }
+func (a nowhere) Parts(ctx context.Context, id stack.ID) (stack.Stack, error) {
+	return a.Stack(ctx, id)
+}
 func (nowhere) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
 func (nowhere) Lookup(_ context.Context, _ stack.ID, needs input.Needs) (input.AWS, error) {
