@@ -173,8 +173,12 @@ func (p *pass) leaveUnknown(why error) {
 			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true
-	p.soon(faultPause)
+	p.soon(unknownPause)
 }
+
+// unknownPause is when it is asked again for what could not be read. AWS allows few of these calls, and services that fail are asked once a
+// minute for all groups.
+const unknownPause = time.Minute
 
 // isUnknown reports whether a web ACL is wanted and it is not known which one there is.
 func isUnknown(wanted, seen *string) bool { return seen == nil && wanted != nil && *wanted != "" }

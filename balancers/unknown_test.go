@@ -35,8 +35,8 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 		})
 		return planned, over
 	}
-	if result := b.mustPass(edge); result.RequeueAfter != faultPause || len(changes) > 0 {
-		t.Errorf("again in %v, want %v; steps %v, want none for the web ACL", result.RequeueAfter, faultPause, changes)
+	if result := b.mustPass(edge); result.RequeueAfter != unknownPause || len(changes) > 0 {
+		t.Errorf("again in %v, want %v; steps %v, want none for the web ACL", result.RequeueAfter, unknownPause, changes)
 	}
 	if host := hostname(b.get("joins")); host == "" {
 		t.Error("an Ingress that joins does not get the name that others have")

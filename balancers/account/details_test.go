@@ -6,11 +6,16 @@ package account
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/awserr"
@@ -70,6 +75,106 @@ func TestWhatTakesManyCallsIsReadWhereItIsWanted(t *testing.T) {
 	seen, err := v.Stack(t.Context(), id("g"))
 	if err != nil || *seen.LoadBalancers[0].WebACL != "acl" || *seen.LoadBalancers[0].ClassicACL != "acl" || seen.TargetGroups[0].Attributes != nil || seen.TargetGroups[1].Attributes == nil {
 		t.Errorf("stack %+v, error %v: want the web ACL, and attributes of the second target group alone", seen, err)
+	}
+}
+
+// brokenWAF answers nobody, or all but one.
+type brokenWAF struct {
+	err   error
+	bad   string // "" for all
+	asked int
+}
+
+func (b *brokenWAF) WebACL(_ context.Context, loadBalancer string) (string, error) {
+	b.asked++
+	if b.bad == "" || b.bad == loadBalancer {
+		return "", b.err
+	}
+	return "acl", nil
+}
+
+func (b *brokenWAF) Named(context.Context, string) (string, error) {
+	return b.WebACL(context.Background(), "")
+}
+
+func (b *brokenWAF) Protection(_ context.Context, loadBalancer string) (string, bool, error) {
+	id, err := b.WebACL(context.Background(), loadBalancer)
+	return id, true, err
+}
+
+func (b *brokenWAF) Subscribed(context.Context) (bool, error) {
+	_, err := b.WebACL(context.Background(), "")
+	return err == nil, err
+}
+
+// Whoever else asks of a service that fails, it is asked once a minute: those who wait for its few calls would have all workers.
+func TestServicesThatFailAreSpared(t *testing.T) {
+	denied, gone := &smithy.GenericAPIError{Code: "AccessDeniedException"}, &smithy.GenericAPIError{Code: "WAFNonexistentItemException"}
+	for name, tc := range map[string]struct {
+		err        error
+		bad        string
+		want       int // calls in the first minute
+		afterwards int // calls of the next pass over each group, when it answers
+	}{
+		"denied":            {err: denied, want: 1, afterwards: 10},
+		"no answer":         {err: errors.New("no answer"), want: 1, afterwards: 10},
+		"a single one gone": {err: gone, bad: "balancer-3", want: 15, afterwards: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, waf, shield := newCloud(), &brokenWAF{err: tc.err, bad: tc.bad}, &brokenWAF{err: tc.err, bad: tc.bad}
+			v, clock := viewOf(c)
+			v.WAF, v.Shield = &SparingACLs{WebACLs: waf, Clock: clock}, &SparingProtections{Protections: shield, Clock: clock}
+			for i := range 10 {
+				c.add(fmt.Sprint("balancer-", i), tagged(fmt.Sprint(i)))
+			}
+			failures := 0
+			pass := func() {
+				t.Helper()
+				for i := range 10 {
+					wanted := stack.Stack{ID: id(fmt.Sprint(i)), LoadBalancers: []stack.LoadBalancer{{WebACL: aws.String("acl"), Shield: aws.Bool(true)}}}
+					if _, err := v.Stack(t.Context(), wanted.ID); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := v.Complete(t.Context(), wanted); err != nil {
+						failures++
+					}
+				}
+			}
+			for range 6 {
+				pass()
+				clock.SetTime(clock.Now().Add(failedAge / 6))
+			}
+			if waf.asked != tc.want || shield.asked != tc.want {
+				t.Errorf("WAF was asked %d times, Shield %d times in a minute, want %d", waf.asked, shield.asked, tc.want)
+			}
+			if want := 60; tc.bad == "" && failures != want {
+				t.Errorf("%d passes were told that it fails, want %d", failures, want)
+			}
+			waf.err, shield.err, waf.asked, shield.asked = nil, nil, 0, 0
+			if pass(); waf.asked != tc.afterwards || shield.asked != tc.afterwards {
+				t.Errorf("WAF was asked %d times, Shield %d times after that, want %d", waf.asked, shield.asked, tc.afterwards)
+			}
+		})
+	}
+}
+
+// Who names web ACLs, or asks for a subscription, spares the service, too. Who has gone tells nothing of it.
+func TestLookUpsSpareServices(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	waf, shield := &brokenWAF{err: errors.New("no answer")}, &brokenWAF{err: errors.New("no answer")}
+	acls, protections := &SparingACLs{WebACLs: waf, Clock: clock}, &SparingProtections{Protections: shield, Clock: clock}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := acls.WebACL(ended, "a")
+	_, other := acls.Named(t.Context(), "b")
+	_, again := acls.WebACL(t.Context(), "c")
+	if err == nil || other == nil || again == nil || waf.asked != 2 {
+		t.Errorf("errors %v, %v and %v: WAF was asked %d times, want 2", err, other, again, waf.asked)
+	}
+	_, err = protections.Subscribed(t.Context())
+	_, _, other = protections.Protection(t.Context(), "a")
+	if err == nil || other == nil || shield.asked != 1 {
+		t.Errorf("errors %v and %v: Shield was asked %d times, want 1", err, other, shield.asked)
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Refresh reads a list of certificates again when it is too old. All who wait share one read, which goes on when one of them gives up. It
@@ -95,4 +98,82 @@ func (r *Refresh) fail(err error, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failure, r.failed = err, at
+}
+
+// sparing remembers that a service fails, of which AWS allows few calls: it is asked once in failedAge until it answers, whoever asks, so
+// that those who need it do not have all workers wait for it.
+type sparing struct {
+	mu      sync.Mutex // guards what follows; held for no call
+	failure error      // nil when it answers
+	asked   time.Time  // when it was asked last
+}
+
+// ask calls the service, unless it has failed a short time ago: then the error is that one.
+func ask[T any](ctx context.Context, s *sparing, now clock.PassiveClock, call func() (T, error)) (none T, err error) {
+	if err := s.begin(now.Now()); err != nil {
+		return none, err
+	}
+	value, err := call()
+	if ctx.Err() == nil { // else who has asked has gone
+		s.end(err, now.Now())
+	}
+	return value, err
+}
+
+// begin takes in that the service is asked. One that has failed is asked by nobody else meanwhile.
+func (s *sparing) begin(now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure != nil && now.Sub(s.asked) < failedAge {
+		return s.failure
+	}
+	s.asked = now
+	return nil
+}
+
+// end takes in how the call has ended. A refusal that concerns what it was about, and not who has asked, is an answer.
+func (s *sparing) end(err error, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure = nil; err != nil && (awserr.IsPermission(err) || !awserr.IsDefinite(err)) {
+		s.failure, s.asked = err, now
+	}
+}
+
+// SparingACLs are web ACLs that are not asked for all the time while the calls fail.
+type SparingACLs struct {
+	WebACLs
+	Clock clock.PassiveClock
+	sparing
+}
+
+// WebACL implements WebACLs.
+func (s *SparingACLs) WebACL(ctx context.Context, loadBalancer string) (string, error) {
+	return ask(ctx, &s.sparing, s.Clock, func() (string, error) { return s.WebACLs.WebACL(ctx, loadBalancer) })
+}
+
+// Named implements WebACLs.
+func (s *SparingACLs) Named(ctx context.Context, name string) (string, error) {
+	return ask(ctx, &s.sparing, s.Clock, func() (string, error) { return s.WebACLs.Named(ctx, name) })
+}
+
+// SparingProtections are protections, likewise.
+type SparingProtections struct {
+	Protections
+	Clock clock.PassiveClock
+	sparing
+}
+
+// Protection implements Protections.
+func (s *SparingProtections) Protection(ctx context.Context, loadBalancer string) (id string, own bool, err error) {
+	p, err := ask(ctx, &s.sparing, s.Clock, func() (p stack.Protection, err error) {
+		p.ID, p.Own, err = s.Protections.Protection(ctx, loadBalancer)
+		return p, err
+	})
+	return p.ID, p.Own, err
+}
+
+// Subscribed implements Protections.
+func (s *SparingProtections) Subscribed(ctx context.Context) (bool, error) {
+	return ask(ctx, &s.sparing, s.Clock, func() (bool, error) { return s.Protections.Subscribed(ctx) })
 }

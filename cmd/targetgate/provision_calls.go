@@ -28,20 +28,29 @@ type provisionCalls struct {
 	route53    *route53.Client
 	wafClassic *wafclassic.Client
 	shield     *shield.Client
+
+	// What reads of WAF and Shield go through, as all share their few calls.
+	acls, classicACLs *account.SparingACLs
+	protections       *account.SparingProtections
 }
 
 func newProvisionCalls(aws *aws) provisionCalls {
-	return provisionCalls{
+	calls := provisionCalls{
 		elb: provision.NewELB(aws.accounts, budget.ClassProvision), ec2: provision.NewEC2(aws.accounts, budget.ClassProvision),
 		waf: wafv2.NewClient(aws.accounts, budget.ClassProvision), acm: acm.NewClient(aws.accounts, budget.ClassProvision),
 		route53:    route53.NewClient(aws.accounts, budget.ClassProvision),
 		wafClassic: wafclassic.NewClient(aws.accounts, budget.ClassProvision), shield: shield.NewClient(aws.accounts, budget.ClassProvision),
 	}
+	now := clock.RealClock{}
+	calls.acls = &account.SparingACLs{WebACLs: calls.waf, Clock: now}
+	calls.classicACLs = &account.SparingACLs{WebACLs: calls.wafClassic, Clock: now}
+	calls.protections = &account.SparingProtections{Protections: calls.shield, Clock: now}
+	return calls
 }
 
 func newView(opts *options, calls provisionCalls) *account.View {
 	return &account.View{
-		ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: clock.RealClock{},
+		ELB: calls.elb, EC2: calls.ec2, WAF: calls.acls, WAFClassic: calls.classicACLs, Shield: calls.protections, Clock: clock.RealClock{},
 		Cluster: opts.ClusterName, VPC: opts.Provision.Ingress.VPC, Interval: opts.Provision.DriftInterval,
 	}
 }
@@ -50,7 +59,7 @@ func newLookup(opts *options, calls provisionCalls) *lookup.Lookup {
 	now := clock.RealClock{}
 	return &lookup.Lookup{
 		Network: &account.Network{
-			EC2: calls.ec2, ELB: calls.elb, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield, Clock: now,
+			EC2: calls.ec2, ELB: calls.elb, WAF: calls.acls, WAFClassic: calls.classicACLs, Shield: calls.protections, Clock: now,
 			VPC: opts.Provision.Ingress.VPC,
 		},
 		Certificates: &account.Issued{ACM: calls.acm, Clock: now},
