@@ -19,8 +19,8 @@ type held struct {
 	groups  map[string]int // by ARN: the place in members of the held one whose target group it is
 }
 
-// findHeld finds the target groups of held members. One that a good member wants is its own; of several held members that it may belong
-// to it is that with the longest name.
+// findHeld finds the target groups that are, or may be, those of held members. One that a good member wants is its own; of several held
+// members that it may belong to it is that with the longest name.
 func findHeld(wanted, seen *stack.Stack) held {
 	h := held{members: wanted.Members, groups: map[string]int{}}
 	for _, group := range seen.TargetGroups {
@@ -29,14 +29,38 @@ func findHeld(wanted, seen *stack.Stack) held {
 		}
 		longest := 0
 		for i, member := range h.members {
-			prefix := member.Name + "-"
-			if member.Held && strings.HasPrefix(group.Part, prefix) && len(prefix) > longest {
-				h.groups[group.ARN], longest = i, len(prefix)
+			if n := len(member.Name); member.Held && n > longest && mayBeOf(&group, member.Name, seen.Bindings) {
+				h.groups[group.ARN], longest = i, n
 			}
 		}
 	}
 	h.any = slices.ContainsFunc(h.members, func(m stack.Member) bool { return m.Held })
 	return h
+}
+
+// mayBeOf reports whether a target group is a member's. Its part is the names of the member and of the Service, joined by a hyphen, and
+// either name may have hyphens. The binding names the Service. Without one, it may be that of each member whose name its part begins with.
+func mayBeOf(group *stack.TargetGroup, member string, bindings []stack.Binding) bool {
+	if !strings.HasPrefix(group.Part, member+"-") {
+		return false
+	}
+	names, isOthers := group.Part[:max(0, strings.LastIndex(group.Part, ":"))], false
+	for _, binding := range bindings {
+		namespace, _, _ := strings.Cut(group.Part, "/")
+		if binding.Group.ID != group.ARN || binding.Namespace != namespace || !strings.HasSuffix(names, "-"+binding.Spec.Service) {
+			continue // it does not tell
+		}
+		if names == member+"-"+binding.Spec.Service {
+			return true
+		}
+		isOthers = true
+	}
+	return !isOthers
+}
+
+// isOfMember reports whether a target group is one of a member's that has not left.
+func (v *view) isOfMember(group *stack.TargetGroup) bool {
+	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return mayBeOf(group, m.Name, v.seen.Bindings) })
 }
 
 // has reports whether a target group is a held member's.

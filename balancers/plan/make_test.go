@@ -564,6 +564,58 @@ func TestAPlanInJSON(t *testing.T) {
 	}
 }
 
+// The name of a good member begins with that of a held one and a hyphen, and so do the parts of its target groups.
+func TestTheNameOfAHeldMemberMayBeginAnother(t *testing.T) {
+	held, other := one("ns/m", "/m", 1), one("ns/m-s1", "/a", 0)
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{held, other}})
+	w.rest()
+	w.client = w.LoadBalancers[0].ARN
+	held.Held = true
+	for _, to := range []struct {
+		stack genStack
+		want  string
+	}{
+		{genStack{Members: []genMember{held, one("ns/m-s1", "/a", 2)}}, "s2"},
+		{genStack{Members: []genMember{held}}, "fixed 404"},
+	} {
+		plan, _ := Make(to.stack.want(), w.seen(), Options{})
+		if err := w.run(plan, nothing); err != nil {
+			t.Fatal(err)
+		}
+		isLeft := slices.ContainsFunc(w.TargetGroups, func(g stack.TargetGroup) bool { return g.Part == "ns/m-s1-s0:80" })
+		if got := w.answer(request{80, "a.test", "/a"}); got != to.want || isLeft {
+			t.Errorf("the path of the good member is answered by %q, want %q; its former target group is left: %v\n%s", got, to.want, isLeft, lines(plan))
+		}
+		if got := w.answer(request{80, "a.test", "/m"}); got != "s1" {
+			t.Errorf("the path of the held member is answered by %q, want its Service", got)
+		}
+	}
+}
+
+// What does not tell whose a target group is leaves it to the held member that may have it.
+func TestAHeldMemberKeepsWhatMayBeItsOwn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bindings []stack.Binding
+		want     bool
+	}{
+		"no binding":                        {nil, true},
+		"a binding of the held member":      {[]stack.Binding{bindingOf("ns", "s1-s0")}, true},
+		"a binding of another one":          {[]stack.Binding{bindingOf("ns", "s0")}, false},
+		"a binding of each":                 {[]stack.Binding{bindingOf("ns", "s0"), bindingOf("ns", "s1-s0")}, true},
+		"a binding of another namespace":    {[]stack.Binding{bindingOf("elsewhere", "s0")}, true},
+		"a binding of a Service of no part": {[]stack.Binding{bindingOf("ns", "s9")}, true},
+	} {
+		if got := mayBeOf(&stack.TargetGroup{ARN: "arn", Part: "ns/m-s1-s0:80"}, "ns/m", tc.bindings); got != tc.want {
+			t.Errorf("%s: may be of the held member: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+func bindingOf(namespace, service string) stack.Binding {
+	return stack.Binding{Namespace: namespace, Group: stack.Ref{ID: "arn"}, Spec: stack.BindingSpec{Service: service}}
+}
+
 func TestHoldingMembersChangesNothing(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 2))

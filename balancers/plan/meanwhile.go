@@ -188,11 +188,6 @@ func (v *view) maySendOn(action stack.Action) bool {
 	return sent
 }
 
-// isOfMember reports whether a target group is one of a member's that has not left.
-func (v *view) isOfMember(group *stack.TargetGroup) bool {
-	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return strings.HasPrefix(group.Part, m.Name+"-") })
-}
-
 // answering is the action that now answers all requests that the rule in a place is to answer, none if several may. What is wanted in a
 // place before it leaves it none of the requests for which it holds.
 func (l *listener) answering(at int, conditions []stack.Condition) stack.Action {

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -353,11 +354,53 @@ func verify(w *world, wanted stack.Stack, over []Overflow, options Options) erro
 		}
 		return nil
 	}
-	if slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held }) || len(over) > 0 {
+	if len(over) > 0 {
 		return nil
 	}
-	if diff := cmp.Diff(outline(wanted, wanted), outline(w.seen(), wanted)); diff != "" {
+	if slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held }) {
+		return w.verifyGood(wanted)
+	}
+	if diff := gocmp.Diff(outline(wanted, wanted), outline(w.seen(), wanted)); diff != "" {
 		return fmt.Errorf("wanted, seen:\n%s", diff)
+	}
+	return nil
+}
+
+// verifyGood says which rules good members do not have beside held ones, and which target groups they have left.
+func (w *world) verifyGood(wanted stack.Stack) error {
+	part := func(ref stack.Ref) string {
+		if g := w.group(ref.ID); g != nil {
+			return g.Part
+		}
+		return cmp.Or(ref.Part, ref.ID)
+	}
+	rules := func(s stack.Stack) map[string]bool {
+		keys := map[string]bool{}
+		for _, b := range s.LoadBalancers {
+			for _, l := range b.Listeners {
+				for _, r := range l.Rules {
+					keys[fmt.Sprint(l.Port, " ", actions.RuleKey(r, part))] = true
+				}
+			}
+		}
+		return keys
+	}
+	has := rules(w.Stack)
+	for key := range rules(wanted) {
+		if !has[key] {
+			return fmt.Errorf("a rule is missing: %s", key)
+		}
+	}
+	if len(w.LoadBalancers) > 1 { // others stay, also in front, with what they need
+		return nil
+	}
+	for _, b := range w.Bindings {
+		name := strings.TrimSuffix(part(b.Group), "-"+b.Spec.Service+":"+b.Spec.Port.String())
+		isHeld := func(m stack.Member) bool { return m.Held && m.Name == name }
+		isWanted := func(g stack.TargetGroup) bool { return g.Part == part(b.Group) }
+		if !slices.ContainsFunc(wanted.Members, isHeld) && !slices.ContainsFunc(wanted.TargetGroups, isWanted) {
+			return fmt.Errorf("left of %s: target group %s", name, part(b.Group))
+		}
 	}
 	return nil
 }
