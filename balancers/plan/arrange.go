@@ -19,7 +19,7 @@ type place struct {
 	seen   *stack.Rule
 	reused bool // seen has other content, and is to be changed
 	// meanwhile is what it does until target groups that have to wait can do what is final.
-	meanwhile stack.Action
+	meanwhile stack.Rule
 	// overtakes are seen rules from which it would take requests before its target groups are healthy. While there are any, its rule stands
 	// behind all others, and the place is empty.
 	overtakes []*stack.Rule
@@ -34,6 +34,8 @@ type arrangement struct {
 	places  []*place
 	surplus []*stack.Rule // seen, and to be deleted, in their order
 	left    []stack.Rule  // wanted, and not created because of the quota
+	// last is the place of a rule that is to go, and stays until the default action can do what is final; nil for none.
+	last *place
 }
 
 // match pairs what is wanted with what is seen: first what is wholly equal, then what is equal when target groups of one port of a Service
@@ -88,6 +90,14 @@ func taken(places []*place, rule *stack.Rule) bool {
 // isOvertaken reports whether a rule is to serve until a late one does.
 func (a *arrangement) isOvertaken(rule *stack.Rule) bool {
 	return slices.ContainsFunc(a.places, func(p *place) bool { return slices.Contains(p.overtakes, rule) })
+}
+
+// keepLast has a rule that is to go wait with the default action to do what that is to do. Then it goes.
+func (a *arrangement) keepLast(arn string, byDefault stack.Action) {
+	i := slices.IndexFunc(a.surplus, func(rule *stack.Rule) bool { return rule.ARN == arn })
+	rule := a.surplus[i]
+	a.last = &place{final: stack.Rule{Conditions: rule.Conditions, Action: byDefault}, seen: rule}
+	a.places, a.surplus = append(a.places, a.last), slices.Delete(a.surplus, i, i+1)
 }
 
 // created are the places for which there is no rule yet.
@@ -196,4 +206,20 @@ func (a *arrangement) beforeSeen(rule *stack.Rule) int {
 func (a *arrangement) reuse(p *place, rule *stack.Rule) {
 	p.seen, p.reused = rule, true
 	a.surplus = slices.DeleteFunc(a.surplus, func(other *stack.Rule) bool { return other == rule })
+}
+
+// answering is the rule that now answers all requests that the rule in a place is to answer, none if several may; without conditions when
+// it is the default action. What is wanted in a place before it leaves it none of the requests for which it holds.
+func (l *listener) answering(at int, conditions []stack.Condition) stack.Rule {
+	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
+		covers := func(p *place) bool { return stack.Covers(p.final.Conditions, rule.Conditions) }
+		switch {
+		case stack.Apart(rule.Conditions, conditions), slices.ContainsFunc(l.places[:at], covers):
+		case stack.Covers(rule.Conditions, conditions):
+			return rule
+		default:
+			return stack.Rule{}
+		}
+	}
+	return stack.Rule{Action: l.seen.Default}
 }

@@ -22,7 +22,9 @@ type (
 		Front                 int  // what stands in front: nothing, the same ports, another scheme, other ports
 		// Backend is the security group that targets are to let in, unless one is given; none where what they let in does not count.
 		Backend string
-		Members []genMember
+		// Rewritten are the Services that get requests rewritten, as bits; from the lowest on. Only what forwards to one of them has transforms.
+		Rewritten int
+		Members   []genMember
 	}
 	genMember struct {
 		Name, Type string
@@ -185,7 +187,11 @@ func (s genStack) want() stack.Stack {
 				l.Default = action
 				continue
 			}
-			l.Rules = append(l.Rules, stack.Rule{Owner: m.Name, Conditions: rule.conditions(), Action: action, Tags: tags("")})
+			made := stack.Rule{Owner: m.Name, Conditions: rule.conditions(), Action: action, Tags: tags("")}
+			if len(rule.To) > 0 && s.Rewritten>>rule.To[0].Service&1 > 0 {
+				made.Transforms = []stack.Transform{{Type: "url-rewrite", Rewrites: []stack.Rewrite{{Regex: "/", Replace: fmt.Sprint("/s", rule.To[0].Service)}}}}
+			}
+			l.Rules = append(l.Rules, made)
 		}
 		out.Members = append(out.Members, member)
 	}

@@ -151,3 +151,47 @@ func TestALateRuleStandsBehindThoseOfEarlierPasses(t *testing.T) {
 		t.Errorf("priorities %d and %d, want the third behind the second, and both from %d on", second, third, firstLate)
 	}
 }
+
+// A Service gets requests rewritten for it alone, also while it serves what another one is to.
+func TestWhatServesMeanwhileGetsRequestsAsBefore(t *testing.T) {
+	rewritten := func(services int, rules ...genRule) genStack {
+		return genStack{Rewritten: services, Members: []genMember{{Name: "ns/m", Type: "ip", Rules: rules}}}
+	}
+	to := func(path string, service int) genRule { return one("", path, service).Rules[0] }
+	for name, tc := range map[string]struct {
+		from, to genStack
+		want     []string
+	}{
+		"a path goes to a Service with a rewrite": {rewritten(0, to("/a", 0)), rewritten(2, to("/a", 1)), []string{"s0", "s1 as /s1"}},
+		"a path goes to one without":              {rewritten(1, to("/a", 0)), rewritten(0, to("/a", 1)), []string{"s0 as /s0", "s1"}},
+		"a new path beneath a rewritten one":      {rewritten(1, to("/*", 0)), rewritten(1, to("/a", 1), to("/*", 0)), []string{"s0 as /s0", "s1"}},
+		"the default action, which has none":      {rewritten(1, to("/*", 0)), rewritten(0, to("", 1)), []string{"s0 as /s0", "s1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.settle(t, tc.from)
+			w.rest()
+			w.client = w.LoadBalancers[0].ARN
+			answers := []string{}
+			note := func() error {
+				if now := w.answer(request{80, "a.test", "/a"}); !slices.Contains(answers, now) {
+					answers = append(answers, now)
+				}
+				return nil
+			}
+			for range 2 { // a pass ends at the wait, and the next one plans anew
+				plan, _ := Make(tc.to.want(), w.seen(), Options{})
+				if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], note); err != nil {
+					t.Fatal(err)
+				}
+			}
+			plan, _ := Make(tc.to.want(), w.seen(), Options{})
+			if err := w.run(plan, note); err != nil || !slices.Equal(answers, tc.want) {
+				t.Errorf("%v: answered by %q, want %q\n%s", err, answers, tc.want, lines(plan))
+			}
+			if again, _ := Make(tc.to.want(), w.seen(), Options{}); len(again) > 0 {
+				t.Errorf("planned again:\n%s", lines(again))
+			}
+		})
+	}
+}

@@ -22,7 +22,7 @@ type listener struct {
 	rules  []*route        // of its rules
 	moved  bool            // its rules are to be moved
 	// meanwhile is what the default action does until target groups that have to wait can do what is final.
-	meanwhile stack.Action
+	meanwhile stack.Rule
 	// sni is the list for SNI that it is to have, has the one that it has at this point of the plan.
 	sni, has []string
 	arrangement
@@ -180,7 +180,7 @@ func (s *listenerSteps) create(l *listener) {
 // modify changes the default action as far as it can serve now, and the rest with it.
 func (s *listenerSteps) modify(l *listener) {
 	seen, wanted := l.seen, l.wanted
-	wanted.Default = s.routes.groups.action(l.route.final.Action, l.route.now.Action, l.meanwhile)
+	wanted.Default = s.routes.groups.rule(l.route.final, l.route.now, l.meanwhile).Action
 	var why string
 	switch {
 	case seen.Protocol != wanted.Protocol:

@@ -18,14 +18,13 @@ func beginRoutes(m *matcher, list []*listener) {
 	interim{m, list, need > room}.find()
 	m.noteUnnamed(list)
 	for _, l := range list {
-		now := m.groups.action(l.wanted.Default, stack.Action{}, l.meanwhile)
+		l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}, meanwhile: l.meanwhile}
+		l.route.now = m.groups.rule(l.route.final, stack.Rule{}, l.meanwhile)
 		if l.seen != nil {
-			now = l.seen.Default
+			l.route.now = stack.Rule{Action: l.seen.Default}
 		}
-		l.route = &route{listener: l, final: stack.Rule{Action: l.wanted.Default}, now: stack.Rule{Action: now}, meanwhile: l.meanwhile}
 		for _, at := range l.places {
-			at.now = at.final
-			at.now.Action = m.groups.action(at.final.Action, stack.Action{}, at.meanwhile)
+			at.now = m.groups.rule(at.final, stack.Rule{}, at.meanwhile)
 		}
 	}
 }
@@ -64,17 +63,31 @@ func (t interim) find() {
 			continue
 		}
 		if t.groups.areFresh(l.wanted.Default) {
-			now := l.answering(len(l.places), nil)
-			if now == (stack.Action{}) {
-				now = l.seen.Default
-			}
-			l.meanwhile = t.meanwhile(l.wanted.Default, now)
-			t.noteAtOnce(l.wanted.Default, now)
+			t.findDefault(l)
 		}
 		for i := range l.places {
 			t.findAt(l, i)
 		}
 	}
+}
+
+// findDefault finds what the default action does meanwhile. It cannot do the same as a rule that changes requests: that stays meanwhile.
+func (t interim) findDefault(l *listener) {
+	now := l.answering(len(l.places), nil)
+	isCopied := len(now.Transforms) == 0 || now.Action.Forward == nil
+	switch {
+	case now.Action == (stack.Action{}):
+		now.Action = l.seen.Default
+	case isCopied:
+	case t.full || !t.maySendOn(now.Action) || now.Priority >= firstLate:
+		now = stack.Rule{}
+	default:
+		l.keepLast(now.ARN, l.wanted.Default)
+		l.meanwhile = stack.Rule{Action: l.seen.Default}
+		return
+	}
+	l.meanwhile = t.meanwhile(l.wanted.Default, now)
+	t.noteAtOnce(l.wanted.Default, now.Action)
 }
 
 // findAt finds what the rule of a place does meanwhile, or that it is late: no single rule serves what it is to serve, and several may.
@@ -89,14 +102,14 @@ func (t interim) findAt(l *listener, i int) {
 	now := l.answering(i, at.final.Conditions)
 	switch {
 	case at.isMatched():
-		now = at.seen.Action
-	case now.Forward == nil || !t.maySendOn(now):
+		now = *at.seen
+	case now.Action.Forward == nil || !t.maySendOn(now.Action):
 		if at.overtakes = t.overtaken(l, i); at.isLate() {
-			now = l.seen.Default
+			now = stack.Rule{Action: l.seen.Default}
 		}
 	}
 	at.meanwhile = t.meanwhile(at.final.Action, now)
-	t.noteAtOnce(at.final.Action, now)
+	t.noteAtOnce(at.final.Action, now.Action)
 }
 
 // newServices are the Services of the target groups to which an action sends and which have served nobody: they are fresh, or a pass that
@@ -159,17 +172,16 @@ func (t interim) noteAtOnce(final, now stack.Action) {
 }
 
 // meanwhile is what a route to final does while it waits, when now answers its requests. The fresh target groups in final learn of it.
-func (t interim) meanwhile(final, now stack.Action) stack.Action {
-	switch {
-	case now.Fixed != nil || now.Redirect != nil:
+func (t interim) meanwhile(final stack.Action, now stack.Rule) stack.Rule {
+	switch action := now.Action; {
+	case action.Fixed != nil || action.Redirect != nil:
 		return now
-	case now.Forward == nil || !t.maySendOn(now):
-		return stack.Action{}
+	case action.Forward == nil || !t.maySendOn(action):
+		return stack.Rule{}
 	}
 	for _, g := range t.groups {
 		if g.fresh && g.meanwhile == (stack.Ref{}) && actions.SendsTo(final, g.ref()) {
-			i := slices.IndexFunc(now.Forward.Groups, func(w stack.Weighted) bool { return actions.SendsTo(now, w.Group) })
-			g.meanwhile = now.Forward.Groups[i].Group
+			g.meanwhile = actions.Receivers(now.Action)[0]
 		}
 	}
 	return now
@@ -186,22 +198,6 @@ func (v *view) maySendOn(action stack.Action) bool {
 		sent = sent || actions.SendsTo(action, w.Group)
 	}
 	return sent
-}
-
-// answering is the action that now answers all requests that the rule in a place is to answer, none if several may. What is wanted in a
-// place before it leaves it none of the requests for which it holds.
-func (l *listener) answering(at int, conditions []stack.Condition) stack.Action {
-	for _, rule := range slices.SortedFunc(slices.Values(l.seen.Rules), byPriority) {
-		covers := func(p *place) bool { return stack.Covers(p.final.Conditions, rule.Conditions) }
-		switch {
-		case stack.Apart(rule.Conditions, conditions), slices.ContainsFunc(l.places[:at], covers):
-		case stack.Covers(rule.Conditions, conditions):
-			return rule.Action
-		default:
-			return stack.Action{}
-		}
-	}
-	return l.seen.Default
 }
 
 // isBegunLate reports whether the rule of a place was late when an earlier pass created it.

@@ -45,9 +45,17 @@ func (w *world) answer(r request) string {
 		return ""
 	}
 	if rules := rulesFor(b, r); len(rules) > 0 {
-		return w.who(rules[0].Action)
+		return w.who(rules[0].Action) + rewritten(rules[0].Transforms)
 	}
 	return ""
+}
+
+// rewritten says what a Service gets in place of what the client has asked for.
+func rewritten(transforms []stack.Transform) string {
+	if len(transforms) == 0 {
+		return ""
+	}
+	return " as " + transforms[0].Rewrites[0].Replace
 }
 
 // rulesFor are the rules that hold for a request, as they are tried, with priority 60000 for the default action; none without a listener.
@@ -94,7 +102,15 @@ func (w *world) passed(end *world, before, after map[request]string) []request {
 // isServed reports whether a Service answers.
 func isServed(answer string) bool { return served.MatchString(answer) }
 
-var served = regexp.MustCompile(`^(auth \w+: )?s\d(, s\d)*$`)
+var served = regexp.MustCompile(`^(auth \w+: )?s\d(, s\d)*( as /s\d)?$`)
+
+// unguarded is an answer, whoever may get it.
+func unguarded(answer string) string {
+	if _, plain, isGuarded := strings.Cut(answer, ": "); isGuarded {
+		return plain
+	}
+	return answer
+}
 
 // isGuarded reports whether only those get the answer who may pass.
 func isGuarded(answer string) bool { return strings.HasPrefix(answer, "auth ") }

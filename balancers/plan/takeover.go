@@ -16,7 +16,7 @@ type route struct {
 	listener   *listener
 	rule       stack.Ref // none of a default action
 	final, now stack.Rule
-	meanwhile  stack.Action // until target groups that have to wait can do what is final
+	meanwhile  stack.Rule // until target groups that have to wait can do what is final
 }
 
 // routes are those of all listeners that stay, and the steps by which they come to do what is final.
@@ -31,9 +31,7 @@ type routes struct {
 // swap has routes do what they may do now. The first change waits for wait, if it is not nil. It is false when there is nothing to change.
 func (s *routes) swap(these []*route, wait *steps.Wait) (changed bool) {
 	for _, r := range these {
-		to := r.final
-		to.Action = s.groups.action(r.final.Action, r.now.Action, r.meanwhile)
-		if !actions.SameRule(to, r.now) {
+		if to := s.groups.rule(r.final, r.now, r.meanwhile); !actions.SameRule(to, r.now) {
 			s.change(r, to, wait)
 			wait, changed = nil, true
 		}
@@ -141,11 +139,16 @@ func (p *planner) takeOver() {
 	}
 }
 
-// moveUp moves the late rules to their places whose target groups can serve by then: those of which last is the last one.
+// moveUp moves the late rules to their places whose target groups can serve by then: those of which last is the last one. A rule that has
+// stayed for the default action is deleted then.
 func (s *listenerSteps) moveUp(last *targetGroup) {
 	for _, l := range s.list {
 		for i, at := range l.places {
-			if at.isLate() && s.routes.groups.last(at.final.Action) == last {
+			switch {
+			case s.routes.groups.last(at.final.Action) != last:
+			case at == l.last:
+				s.do("no member wants it", steps.DeleteRule{Rule: l.ruleAt(i)})
+			case at.isLate():
 				s.rules.moveUp(l, i, s.waits(l, at))
 			}
 		}

@@ -94,21 +94,30 @@ func (t targetGroups) areFresh(action stack.Action) bool {
 	return slices.ContainsFunc(t, func(g *targetGroup) bool { return g.fresh && actions.SendsTo(action, g.ref()) })
 }
 
-// action is what a route to final may do while others serve in the place of some of its target groups. One that now has weight 0 there
-// keeps it until it takes over: so the load balancer checks its health.
-func (t targetGroups) action(final, now, meanwhile stack.Action) stack.Action {
-	if final.Forward == nil {
+// rule is what a route to final may do while others serve in the place of some of its target groups. One that now has weight 0 there
+// keeps it until it takes over: so the load balancer checks its health. What serves meanwhile gets requests as it gets them from meanwhile.
+func (t targetGroups) rule(final, now, meanwhile stack.Rule) stack.Rule {
+	coming := t.coming(final.Action)
+	if len(coming) == 0 {
+		final.Action = t.action(final.Action, now.Action)
 		return final
 	}
-	if coming := t.coming(final); len(coming) > 0 {
-		if now.Forward != nil && actions.SendingKey(now) == actions.SendingKey(meanwhile) {
-			meanwhile = now
-		}
-		action := actions.Waiting(meanwhile, t.named(coming))
-		if final.Auth != nil { // nobody waits for that
-			action.Auth = final.Auth
-		}
-		return action
+	action, auth := meanwhile.Action, meanwhile.Action.Auth
+	if now.Action.Forward != nil && actions.SendingKey(now.Action) == actions.SendingKey(action) {
+		action = now.Action
+	}
+	if final.Action.Auth != nil { // nobody waits for that
+		auth = final.Action.Auth
+	}
+	final.Action, final.Transforms = actions.Waiting(action, t.named(coming)), meanwhile.Transforms
+	final.Action.Auth = auth
+	return final
+}
+
+// action is what final may do while others serve the same Services.
+func (t targetGroups) action(final, now stack.Action) stack.Action {
+	if final.Forward == nil {
+		return final
 	}
 	forward := stack.Forward{Sticky: final.Forward.Sticky}
 	var waiting []stack.Ref
