@@ -22,7 +22,7 @@ func oneRule(protocol, version string) stack.Stack {
 	}
 	if version != "" {
 		rule := &listener.Rules[0]
-		rule.Action.Auth = &stack.Auth{OIDC: &stack.OIDC{ClientID: "id", Version: version}}
+		rule.Action.Auth = &stack.Auth{OIDC: &stack.OIDC{ClientID: "id", Secret: "secret", Version: version}}
 		rule.Tags = maps.Clone(rule.Tags)
 		rule.Tags[stack.SecretTag] = version
 	}
@@ -297,5 +297,37 @@ func TestProtections(t *testing.T) {
 				t.Errorf("planned %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// What answers until a new target group is healthy has users log in as before. AWS never shows the secret of a client, and no rule is made
+// without one.
+func TestALoginStaysUntilATargetGroupIsHealthy(t *testing.T) {
+	login := func(path, issuer string, service int) genRule {
+		rule := genRule{Port: 443, Path: path, Auth: issuer, Other: "fixed"}
+		if service >= 0 {
+			rule.Other, rule.To = "", []genTarget{{service, 1}}
+		}
+		return rule
+	}
+	logins := func(rules ...genRule) genStack {
+		return genStack{Login: true, Members: []genMember{{Name: "ns/m", Type: "ip", Rules: rules}}}
+	}
+	for name, tc := range map[string]struct {
+		from, to genStack
+		want     []string // who answers /a
+	}{
+		"a path is open": {logins(login("/*", "one", 0)), logins(login("/a", "", 1), login("/*", "one", 0)), []string{"auth one: s0", "s1"}},
+		"a path is open, and the login of the others changes": {
+			logins(login("/*", "one", 0)), logins(login("/a", "", 1), login("/*", "two", 0)), []string{"auth one: s0", "auth two: s0", "s1"},
+		},
+		"a path is open beside a default action":        {logins(login("", "one", 0)), logins(login("/a", "", 1), login("", "one", 0)), []string{"auth one: s0", "s1"}},
+		"the default action is open in place of a path": {logins(login("/*", "one", 0)), logins(login("", "", 1)), []string{"auth one: s0", "s1"}},
+		"a path is open beneath a page, and its Service comes elsewhere, too": {
+			logins(login("/b", "", 0), login("/*", "one", -1)),
+			logins(login("/b", "", 1), login("/a", "", 1), login("/*", "one", -1)), []string{"auth one: fixed 503", "s1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { checkAnswers(t, request{443, "a.test", "/a"}, tc.from, tc.to, tc.want) })
 	}
 }

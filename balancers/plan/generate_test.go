@@ -24,7 +24,9 @@ type (
 		Backend string
 		// Rewritten are the Services that get requests rewritten, as bits; from the lowest on. Only what forwards to one of them has transforms.
 		Rewritten int
-		Members   []genMember
+		// Login says that users log in where else requests bring tokens.
+		Login   bool
+		Members []genMember
 	}
 	genMember struct {
 		Name, Type string
@@ -181,7 +183,7 @@ func (s genStack) want() stack.Stack {
 			}
 			action := target(&out, m, rule, tags)
 			if rule.Auth != "" {
-				action.Auth = &stack.Auth{JWT: &stack.JWT{Issuer: rule.Auth}}
+				action.Auth = s.auth(rule.Auth)
 			}
 			if rule.Host == "" && rule.Path == "" {
 				l.Default = action
@@ -252,6 +254,14 @@ func (s genStack) front(behind stack.LoadBalancer, tags func(string) map[string]
 	}
 	front.LoadBalancers = []stack.LoadBalancer{b}
 	return front
+}
+
+// auth asks who a request is from.
+func (s genStack) auth(issuer string) *stack.Auth {
+	if s.Login {
+		return &stack.Auth{OIDC: &stack.OIDC{Issuer: issuer, ClientID: "id of " + issuer, Secret: "secret", Version: "1"}}
+	}
+	return &stack.Auth{JWT: &stack.JWT{Issuer: issuer}}
 }
 
 func newListener(port int32, tags func(string) map[string]string) *stack.Listener {

@@ -63,6 +63,19 @@ func (v *view) isOfMember(group *stack.TargetGroup) bool {
 	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return mayBeOf(group, m.Name, v.seen.Bindings) })
 }
 
+// maySendOn reports whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.
+func (v *view) maySendOn(action stack.Action) bool {
+	sent := false
+	for _, w := range action.Forward.Groups {
+		i := slices.IndexFunc(v.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID })
+		if i < 0 || v.held.has(w.Group.ID) || !v.isOfMember(&v.seen.TargetGroups[i]) {
+			return false
+		}
+		sent = sent || actions.SendsTo(action, w.Group)
+	}
+	return sent
+}
+
 // has reports whether a target group is a held member's.
 func (h held) has(arn string) bool { _, held := h.groups[arn]; return held }
 

@@ -167,31 +167,36 @@ func TestWhatServesMeanwhileGetsRequestsAsBefore(t *testing.T) {
 		"a new path beneath a rewritten one":      {rewritten(1, to("/*", 0)), rewritten(1, to("/a", 1), to("/*", 0)), []string{"s0 as /s0", "s1"}},
 		"the default action, which has none":      {rewritten(1, to("/*", 0)), rewritten(0, to("", 1)), []string{"s0 as /s0", "s1"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			w.settle(t, tc.from)
-			w.rest()
-			w.client = w.LoadBalancers[0].ARN
-			answers := []string{}
-			note := func() error {
-				if now := w.answer(request{80, "a.test", "/a"}); !slices.Contains(answers, now) {
-					answers = append(answers, now)
-				}
-				return nil
-			}
-			for range 2 { // a pass ends at the wait, and the next one plans anew
-				plan, _ := Make(tc.to.want(), w.seen(), Options{})
-				if err := w.run(plan[:slices.IndexFunc(plan, isWaiting)], note); err != nil {
-					t.Fatal(err)
-				}
-			}
-			plan, _ := Make(tc.to.want(), w.seen(), Options{})
-			if err := w.run(plan, note); err != nil || !slices.Equal(answers, tc.want) {
-				t.Errorf("%v: answered by %q, want %q\n%s", err, answers, tc.want, lines(plan))
-			}
-			if again, _ := Make(tc.to.want(), w.seen(), Options{}); len(again) > 0 {
-				t.Errorf("planned again:\n%s", lines(again))
-			}
-		})
+		t.Run(name, func(t *testing.T) { checkAnswers(t, request{80, "a.test", "/a"}, tc.from, tc.to, tc.want) })
+	}
+}
+
+// checkAnswers verifies who answers a request, one after the other, while one stack becomes another by passes of which the first ones end at
+// a wait.
+func checkAnswers(t *testing.T, r request, from, to genStack, want []string) {
+	t.Helper()
+	w := newWorld()
+	w.settle(t, from)
+	w.rest()
+	w.client = w.LoadBalancers[0].ARN
+	answers := []string{}
+	note := func() error {
+		if now := w.answer(r); !slices.Contains(answers, now) {
+			answers = append(answers, now)
+		}
+		return nil
+	}
+	for range 2 {
+		plan, _ := Make(to.want(), w.seen(), Options{})
+		if err := w.run(plan[:max(0, slices.IndexFunc(plan, isWaiting))], note); err != nil {
+			t.Fatalf("%v\n%s", err, lines(plan))
+		}
+	}
+	plan, _ := Make(to.want(), w.seen(), Options{})
+	if err := w.run(plan, note); err != nil || !slices.Equal(answers, want) {
+		t.Errorf("%v: answered by %q, want %q\n%s", err, answers, want, lines(plan))
+	}
+	if again, _ := Make(to.want(), w.seen(), Options{}); len(again) > 0 {
+		t.Errorf("planned again:\n%s", lines(again))
 	}
 }

@@ -71,14 +71,16 @@ func (t interim) find() {
 	}
 }
 
-// findDefault finds what the default action does meanwhile. It cannot do the same as a rule that changes requests: that stays meanwhile.
+// findDefault finds what the default action does meanwhile. It cannot do the same as a rule that changes requests, or that has users log in
+// at a client whose secret nobody knows: such a rule stays meanwhile.
 func (t interim) findDefault(l *listener) {
 	now := l.answering(len(l.places), nil)
-	isCopied := len(now.Transforms) == 0 || now.Action.Forward == nil
+	copied := t.copied(l.wanted.Default, now)
 	switch {
-	case now.Action == (stack.Action{}):
+	case now.ARN == "":
 		now.Action = l.seen.Default
-	case isCopied:
+	case now.Action.Forward == nil || len(now.Transforms) == 0 && copied.Action.Forward != nil:
+		now = copied
 	case t.full || !t.maySendOn(now.Action) || now.Priority >= firstLate:
 		now = stack.Rule{}
 	default:
@@ -99,17 +101,28 @@ func (t interim) findAt(l *listener, i int) {
 	if len(t.newServices(at.final.Action)) == 0 {
 		return
 	}
-	now := l.answering(i, at.final.Conditions)
+	now := t.copied(at.final.Action, l.answering(i, at.final.Conditions))
 	switch {
 	case at.isMatched():
 		now = *at.seen
 	case now.Action.Forward == nil || !t.maySendOn(now.Action):
 		if at.overtakes = t.overtaken(l, i); at.isLate() {
-			now = stack.Rule{Action: l.seen.Default}
+			now = t.copied(at.final.Action, stack.Rule{Action: l.seen.Default})
 		}
 	}
 	at.meanwhile = t.meanwhile(at.final.Action, now)
 	t.noteAtOnce(at.final.Action, now.Action)
+}
+
+// copied is what another route, which is to do final, does as now does. It is nothing if that has users log in at a client whose secret
+// nobody knows: what AWS has is never seen, and a rule or default action without it is refused.
+func (t interim) copied(final stack.Action, now stack.Rule) stack.Rule {
+	action, isKnown := actions.WithSecret(now.Action, &t.wanted.LoadBalancers[0])
+	if !isKnown && final.Auth == nil {
+		return stack.Rule{}
+	}
+	now.Action = action
+	return now
 }
 
 // newServices are the Services of the target groups to which an action sends and which have served nobody: they are fresh, or a pass that
@@ -185,19 +198,6 @@ func (t interim) meanwhile(final stack.Action, now stack.Rule) stack.Rule {
 		}
 	}
 	return now
-}
-
-// maySendOn reports whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.
-func (v *view) maySendOn(action stack.Action) bool {
-	sent := false
-	for _, w := range action.Forward.Groups {
-		i := slices.IndexFunc(v.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID })
-		if i < 0 || v.held.has(w.Group.ID) || !v.isOfMember(&v.seen.TargetGroups[i]) {
-			return false
-		}
-		sent = sent || actions.SendsTo(action, w.Group)
-	}
-	return sent
 }
 
 // isBegunLate reports whether the rule of a place was late when an earlier pass created it.

@@ -41,14 +41,14 @@ func TestAChangeOfMindKeepsEachRoute(t *testing.T) {
 	}
 }
 
-// TestRewritesKeepEachRoute is that promise where requests are rewritten for Services.
-func TestRewritesKeepEachRoute(t *testing.T) {
+// TestRewritesAndLoginsKeepEachRoute is that promise where requests are rewritten for Services, and users log in.
+func TestRewritesAndLoginsKeepEachRoute(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(pairs / 4) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		from := generate(r)
 		to := change(r, from)
-		from.Rewritten = r.IntN(8)
+		from.Rewritten, from.Login, to.Login = r.IntN(8), true, true
 		to.Rewritten = pick(r, from.Rewritten, from.Rewritten, r.IntN(8))
 		check(t, way{stacks: []genStack{from, to}, room: 100})
 	}

@@ -126,7 +126,7 @@ func (w *world) letsIn(b *stack.LoadBalancer, port int32) bool {
 
 func (w *world) who(action stack.Action) string {
 	if action.Auth != nil {
-		issuer := action.Auth.JWT.Issuer
+		issuer := issuerOf(action.Auth)
 		action.Auth = nil
 		return "auth " + issuer + ": " + w.who(action)
 	}
@@ -153,6 +153,13 @@ func (w *world) who(action stack.Action) string {
 	}
 	slices.Sort(who)
 	return strings.Join(slices.Compact(who), ", ")
+}
+
+func issuerOf(auth *stack.Auth) string {
+	if auth.OIDC != nil {
+		return auth.OIDC.Issuer
+	}
+	return auth.JWT.Issuer
 }
 
 func matches(rule stack.Rule, r request) bool {

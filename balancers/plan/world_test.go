@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,8 @@ type world struct {
 	protected bool
 	refusals  int
 }
+
+var errNoSecret = errors.New("a client has no secret")
 
 func (w *world) clone() *world {
 	c := *w
@@ -244,7 +247,24 @@ func (w *world) rule(ref stack.Ref) *stack.Rule {
 	return nil
 }
 
+// lacksSecret reports whether an action has a client that logs users in without its secret, and what has another action now has none either.
+func lacksSecret(to, has stack.Action) bool {
+	oidc := func(a stack.Action) *stack.OIDC {
+		if a.Auth == nil {
+			return nil
+		}
+		return a.Auth.OIDC
+	}
+	now, before := oidc(to), oidc(has)
+	return now != nil && now.Secret == "" && (before == nil || before.ClientID != now.ClientID)
+}
+
+// action is one as it is seen.
 func (w *world) action(a stack.Action) stack.Action {
+	if a.Auth != nil && a.Auth.OIDC != nil {
+		client := *a.Auth.OIDC
+		client.Secret, a.Auth = "", &stack.Auth{OIDC: &client}
+	}
 	if a.Forward == nil {
 		return a
 	}
@@ -541,6 +561,9 @@ func (w *world) applyListener(change steps.Change) error {
 		if slices.ContainsFunc(b.Listeners, func(o stack.Listener) bool { return o.Port == l.Port }) {
 			return nil
 		}
+		if lacksSecret(l.Default, stack.Action{}) {
+			return errNoSecret
+		}
 		l.ARN, l.Rules, l.Attributes = w.make("ls", l.Part()), nil, map[string]string{}
 		l.Certificates, l.Default = l.Certificates[:min(1, len(l.Certificates))], w.action(l.Default)
 		b.Listeners = append(b.Listeners, l)
@@ -549,6 +572,9 @@ func (w *world) applyListener(change steps.Change) error {
 		_, l := w.listener(c.Listener)
 		if c.To.Protocol == "HTTP" && slices.ContainsFunc(l.Rules, func(r stack.Rule) bool { return r.Action.Auth != nil }) {
 			return fmt.Errorf("a rule has an authentication")
+		}
+		if lacksSecret(c.To.Default, l.Default) {
+			return errNoSecret
 		}
 		l.Protocol, l.SSLPolicy, l.Default = c.To.Protocol, c.To.SSLPolicy, w.action(c.To.Default)
 		if c.To.MutualAuth != nil {
@@ -604,6 +630,9 @@ func (w *world) applyRule(change steps.Change) error {
 				return fmt.Errorf("priority in use")
 			}
 		}
+		if lacksSecret(c.Rule.Action, stack.Action{}) {
+			return errNoSecret
+		}
 		if c.Rule.Action.Auth != nil && l.Protocol != "HTTPS" {
 			return fmt.Errorf("an authentication over %s", l.Protocol)
 		}
@@ -614,6 +643,9 @@ func (w *world) applyRule(change steps.Change) error {
 		l.Rules = append(l.Rules, c.Rule)
 	case steps.ModifyRule:
 		r := w.rule(c.Rule)
+		if lacksSecret(c.To.Action, r.Action) {
+			return errNoSecret
+		}
 		r.Conditions, r.Action, r.Transforms = c.To.Conditions, w.action(c.To.Action), c.To.Transforms
 	case steps.SetPriorities:
 		_, l := w.listener(c.Listener)

@@ -77,6 +77,24 @@ func Waiting(meanwhile stack.Action, groups []stack.Ref) stack.Action {
 	return stack.Action{Fixed: &stack.FixedResponse{Status: "503", ContentType: "text/plain"}}
 }
 
+// WithSecret is an action with the secret of the client at which users log in, as a wanted load balancer has it. It is false if that has no
+// such client.
+func WithSecret(action stack.Action, wanted *stack.LoadBalancer) (stack.Action, bool) {
+	if action.Auth == nil || action.Auth.OIDC == nil {
+		return action, true
+	}
+	for _, l := range wanted.Listeners {
+		for _, rule := range append([]stack.Rule{{Action: l.Default}}, l.Rules...) {
+			auth := rule.Action.Auth
+			if auth != nil && auth.OIDC != nil && auth.OIDC.Secret != "" && authKey(auth) == authKey(action.Auth) {
+				action.Auth = auth
+				return action, true
+			}
+		}
+	}
+	return action, false
+}
+
 // Add has a forward send more to a target group.
 func Add(forward *stack.Forward, more stack.Weighted) {
 	for i, other := range forward.Groups {
