@@ -176,3 +176,39 @@ func TestAGroupThatEndsNeedsNoSecret(t *testing.T) {
 		t.Errorf("the group needs %d Secrets before its end, %d after it", before, secrets[edge])
 	}
 }
+
+// All others are held, so that nobody wants a load balancer: what the deleted one has there goes all the same.
+func TestWhatADeletedMemberHasGoesBesideHeldOnes(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), oldHost, edge))
+	b.edit("b", func(i *networkingv1.Ingress) { i.Annotations["alb.ingress.kubernetes.io/target-type"] = "none" })
+	old := balancer("old", true, 80)
+	old.Listeners[0].Default = stack.Action{Fixed: &stack.FixedResponse{Status: "404", ContentType: "text/plain"}}
+	for i, name := range []string{"a", "b"} {
+		old.Listeners[0].Rules = append(old.Listeners[0].Rules, stack.Rule{
+			ARN: "rule of " + name, Priority: int32(i + 1),
+			Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{ID: "arn-" + part(name)}, Weight: 1}}}},
+		})
+	}
+	b.see(edge, old)
+	b.seeGroup(edge, part("a"))
+	b.seeGroup(edge, part("b"))
+	b.delete("a")
+	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+		return plan.Make(wanted, seen, plan.Options{})
+	}
+	var got []string
+	b.apply = func(pass apply.Pass) (out apply.Result) {
+		for _, step := range pass.Plan {
+			got = append(got, step.String())
+		}
+		if !b.exists("a") {
+			t.Error("the Ingress is gone before its rule")
+		}
+		return apply.Result{Done: pass.Plan}
+	}
+	b.mustPass(edge)
+	want := []string{"delete rule 80:1", "delete target group shop/a-web:80 (arn-shop/a-web:80)"}
+	if diff := cmp.Diff(want, got); diff != "" || b.exists("a") {
+		t.Errorf("the Ingress exists: %v; steps (-want +got):\n%s", b.exists("a"), diff)
+	}
+}

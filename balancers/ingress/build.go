@@ -18,7 +18,7 @@ import (
 // others are built without it. Where members disagree, the value that is seen counts if one of them wants it, else that of the first
 // member; those that want another are held. A setting of which only held members speak stays as it is seen.
 //
-// Without members the stack is empty. If all are held it has no load balancer either: what is seen stays.
+// Without members the stack is empty. If all are held it has no load balancer either: what they have stays.
 func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 	var all []*reading.Reading
 	if len(in.Members) > 0 {

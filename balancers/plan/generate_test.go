@@ -197,7 +197,7 @@ func (s genStack) want() stack.Stack {
 		}
 		out.Members = append(out.Members, member)
 	}
-	if len(out.Members) == 0 {
+	if !slices.ContainsFunc(out.Members, func(m stack.Member) bool { return !m.Held }) {
 		return out
 	}
 	var inbound []stack.Inbound

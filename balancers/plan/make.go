@@ -5,7 +5,9 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 
+	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -33,7 +35,7 @@ type Overflow struct {
 
 // Make plans how what is seen becomes what is wanted. When no step waits and all are done, it plans nothing more. What is wanted must name
 // its parts by Ref.Part, or by Ref.ID when they are not the stack's. Attributes that are nil because they are not read are left alone.
-// Without members all is deleted; with members and without a wanted load balancer nothing is done.
+// Without members all is deleted. With members and without a wanted load balancer all are held, and what others have left is deleted.
 //
 // The order is: security groups, bindings that change, load balancer, target groups, bindings of those that get requests at once that are
 // answered now, listeners with their rules, what nobody needs any more, tags, the other bindings, and at last what has to wait: the web ACL
@@ -53,6 +55,8 @@ func Make(wanted, seen stack.Stack, options Options) (steps.Plan, []Overflow) {
 		return d.plan, p.listeners.overflow
 	case len(wanted.Members) == 0:
 		deleteAll(v, d)
+	default:
+		deleteLeft(v, d)
 	}
 	return d.plan, nil
 }
@@ -183,4 +187,37 @@ func deleteAll(v *view, d *draft) {
 		d.do(why, steps.DeleteTargetGroup{Group: seenGroup(&group)})
 	}
 	securityGroupSteps{v, d}.delete()
+}
+
+// deleteLeft deletes what serves and is not, nor may be, of the members, which are all held: rules, then target groups that nothing names
+// any more. Default actions of others go, too. All else is left to the next plan for a good member.
+func deleteLeft(v *view, d *draft) {
+	m := &matcher{view: v}
+	var all []*listener
+	for _, balancer := range v.seen.LoadBalancers {
+		for i := range balancer.Listeners {
+			seen := &balancer.Listeners[i]
+			l := m.matchListener(m.keep(*seen), seen)
+			ruleSteps{d, v.wanted.ID.Kind}.delete(l)
+			if !actions.Same(seen.Default, l.wanted.Default) {
+				d.do("its default action differs", steps.ModifyListener{Listener: l.ref(), To: l.wanted})
+			}
+			all = append(all, l)
+		}
+	}
+	for _, group := range v.seen.TargetGroups {
+		ref := seenGroup(&group)
+		isStaying := func(p *place) bool { return actions.Names(p.final.Action, ref) }
+		isNamed := func(l *listener) bool {
+			return actions.Names(l.wanted.Default, ref) || slices.ContainsFunc(l.places, isStaying)
+		}
+		isSeen := func(arn string) bool {
+			return slices.ContainsFunc(v.seen.LoadBalancers, func(b stack.LoadBalancer) bool { return b.ARN == arn })
+		}
+		isElsewhere := slices.ContainsFunc(group.LoadBalancers, func(arn string) bool { return !isSeen(arn) })
+		if !v.held.has(group.ARN) && !isElsewhere && !slices.ContainsFunc(all, isNamed) {
+			bindingSteps{view: v, draft: d}.delete(group.ARN)
+			d.do("no member wants it", steps.DeleteTargetGroup{Group: ref})
+		}
+	}
 }

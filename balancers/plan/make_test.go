@@ -55,6 +55,12 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 	held := other(two, func(*genMember) {})
 	held.Members[1].Held = true
 	held.Members[0].Rules = []genRule{{Port: 80, Path: "/new", To: []genTarget{{1, 1}}}}
+	byDefault := other(two, func(m *genMember) { m.Rules[0].Path = "" })
+	gone := func(s genStack) genStack { // the first of two members, while the second is held
+		s.Members = []genMember{s.Members[1]}
+		s.Members[0].Held = true
+		return s
+	}
 	internal, dual, given := shop("/a"), shop("/a"), shop("/a")
 	internal.Internal, dual.Dual, given.Given = true, true, true
 	secure := genStack{Members: []genMember{
@@ -253,6 +259,16 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		}},
 		"a held member keeps its listener, rules and target groups": {two, held, []string{
 			"change rule 80:1: path /new to target group ns/k-s1:80",
+		}},
+		"what another one has goes though all are held": {two, gone(two), []string{
+			"delete rule 80:1",
+			"delete binding ns/ns/k-s1:80ip",
+			"delete target group ns/k-s1:80 (T1)",
+		}},
+		"a default action of another one goes though all are held": {byDefault, gone(byDefault), []string{
+			"change listener 80: HTTP, by default answer 404",
+			"delete binding ns/ns/k-s1:80ip",
+			"delete target group ns/k-s1:80 (T1)",
 		}},
 		"a page goes that is for none of a held member's hosts": {maintained("a.test", 80, false), maintained("a.test", 80, true), []string{
 			"move 3 rules of listener 80",

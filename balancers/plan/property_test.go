@@ -361,7 +361,7 @@ func verify(w *world, wanted stack.Stack, over []Overflow, options Options) erro
 	if held := slices.ContainsFunc(wanted.Members, func(m stack.Member) bool { return m.Held }); len(w.LoadBalancers) != n && !held {
 		return fmt.Errorf("%d load balancers", len(w.LoadBalancers))
 	}
-	if len(wanted.LoadBalancers) == 0 {
+	if len(wanted.Members) == 0 {
 		if n := len(w.TargetGroups) + len(w.Bindings) + len(w.SecurityGroups); n > 0 {
 			return fmt.Errorf("%d parts are left", n)
 		}
