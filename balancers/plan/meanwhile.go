@@ -115,7 +115,8 @@ func (t interim) findAt(l *listener, i int) {
 }
 
 // copied is what another route, which is to do final, does as now does. It is nothing if that has users log in at a client whose secret
-// nobody knows: what AWS has is never seen, and a rule or default action without it is refused.
+// nobody knows: what AWS has is never seen, and a rule or default action without it is refused. A new rule that would take its requests
+// from such a default action alone does not wait: it sends to its target groups at once, when their targets are registered.
 func (t interim) copied(final stack.Action, now stack.Rule) stack.Rule {
 	action, isKnown := actions.WithSecret(now.Action, &t.wanted.LoadBalancers[0])
 	if !isKnown && final.Auth == nil {
