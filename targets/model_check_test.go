@@ -161,6 +161,7 @@ func (l *wrongList) addGroup(b *watched, g *modelGroup) {
 		case c.kind == claimWanted && !in:
 			l.add("%s of %s is not in the group of %s", target, c.uid, b.Name)
 		case in && !b.ours(target) && c.kind != claimWanted:
+		case in && c.kind == claimReplaced && c.pod == nil && c.nodeEnds && !b.nodesServe(g): // stays until as many others serve
 		case in && (c.kind == claimLeaving || c.kind == claimReplaced):
 			l.add("%s of %s, which is %s, is in the group of %s", target, c.uid, c.kind, b.Name)
 		case in && c.kind == claimUnready && enough(b.claims, g, time.Now(), nil):
@@ -180,6 +181,21 @@ func (l *wrongList) addGroup(b *watched, g *modelGroup) {
 		}
 	}
 	l.addStatus(b, fine && some)
+}
+
+// nodesServe reports whether as many wanted nodes are healthy as healthy ones wait for others because they are about to end.
+func (b *watched) nodesServe(g *modelGroup) bool {
+	serve, wait := 0, 0
+	for target, c := range b.claims {
+		switch t := g.targets[target]; {
+		case t == nil || t.health.State != elbv2.StateHealthy:
+		case c.kind == claimWanted:
+			serve++
+		case c.kind == claimReplaced && c.nodeEnds:
+			wait++
+		}
+	}
+	return serve > 0 && serve >= wait
 }
 
 // addStatus holds the status against the truth, where that is simple.

@@ -35,7 +35,7 @@ type claim struct {
 	pod        *corev1.Pod // nil for a node
 	lastResort bool        // wanted where nothing else is
 	unlisted   bool        // a pod that no slice lists: the registrar finds it by its target only
-	nodeEnds   bool        // a pod whose node has a taint: the model's nodes have no others than those of programs that end them
+	nodeEnds   bool        // it is on a node with a taint, or is one: the model's nodes have no others than those of programs that end them
 }
 
 // claims are those of a binding, by target.
@@ -156,7 +156,7 @@ func (m *model) claimNodes(b *v1beta1.TargetGroupBinding, service *corev1.Servic
 		case slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return !early(t) }) || shutsDownIn(node):
 			c.kind = claimLeaving
 		case !hasPort(service, b) || excluded || slices.ContainsFunc(node.Spec.Taints, early):
-			c.kind = claimReplaced
+			c.kind, c.nodeEnds = claimReplaced, !excluded && len(node.Spec.Taints) > 0
 		case ready == corev1.ConditionTrue:
 			c.kind = claimWanted
 		default:
