@@ -263,10 +263,7 @@ func (v detailReader) readAttributes(ctx context.Context, b *stack.LoadBalancer)
 	if err != nil {
 		return err
 	}
-	b.Attributes = map[string]string{}
-	for _, a := range out.Attributes {
-		b.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
+	b.Attributes = attributesOf(out.Attributes, func(a types.LoadBalancerAttribute) (key, value *string) { return a.Key, a.Value })
 	return nil
 }
 
@@ -275,10 +272,7 @@ func (v detailReader) readListenerAttributes(ctx context.Context, l *stack.Liste
 	if err != nil {
 		return err
 	}
-	l.Attributes = map[string]string{}
-	for _, a := range out.Attributes {
-		l.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
+	l.Attributes = attributesOf(out.Attributes, func(a types.ListenerAttribute) (key, value *string) { return a.Key, a.Value })
 	return nil
 }
 
@@ -287,9 +281,15 @@ func (v detailReader) readGroupAttributes(ctx context.Context, group *stack.Targ
 	if err != nil {
 		return err
 	}
-	group.Attributes = map[string]string{}
-	for _, a := range out.Attributes {
-		group.Attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
+	group.Attributes = attributesOf(out.Attributes, func(a types.TargetGroupAttribute) (key, value *string) { return a.Key, a.Value })
 	return nil
+}
+
+func attributesOf[T any](list []T, of func(T) (key, value *string)) map[string]string {
+	out := map[string]string{}
+	for _, a := range list {
+		key, value := of(a)
+		out[aws.ToString(key)] = aws.ToString(value)
+	}
+	return out
 }
