@@ -129,9 +129,10 @@ func (p *pass) awaitLingering(ctx context.Context) {
 		pause := lingerPause
 		if age := now.Sub(l.since); age >= lingerPatience {
 			pause = max(pause, min(age/10, p.DriftInterval))
-			teller{p}.tellAll(reasonWarning, "it cannot be done yet, and is tried less and less often: %s: %s", what, awserr.Message(err))
+			why := awserr.Message(err)
+			teller{p}.tellAll(reasonWarning, "this is tried less and less often until you remove the cause: %s: %s", what, why)
 			if !l.logged {
-				ctrl.LoggerFrom(ctx).Info("It cannot be done yet, and is tried less and less often", "step", what, "reason", awserr.Message(err))
+				ctrl.LoggerFrom(ctx).Info("This is tried less and less often until you remove the cause", "step", what, "reason", why)
 			}
 			l.logged = true
 		}

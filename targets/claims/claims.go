@@ -245,8 +245,8 @@ func (w *Writer) removeFinalizer(ctx context.Context, c *Claims, binding *v1beta
 	}
 	c.setVersion(binding.ResourceVersion)
 	if err := w.deleteRecord(ctx, record); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to delete the record of a binding that is gone, delete it yourself",
-			"binding", klog.KObj(binding))
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to delete the ConfigMap of a binding that is gone: delete it yourself",
+			"configMap", klog.KObj(record), "binding", klog.KObj(binding))
 	}
 	return nil
 }
