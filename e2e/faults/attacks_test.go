@@ -100,7 +100,7 @@ func slowerEvents(t *testing.T, quiet, attacked map[string][]time.Duration) (slo
 
 const gateOpened = "registered -> Ready"
 
-// deployAndLose deploys an app, deletes two of its pods, and says how long it took: until each new pod was registered, until its
+// deployAndLose deploys an app, deletes three of its pods, and says how long it took: until each new pod was registered, until its
 // gate was open, and until each deleted one was deregistered.
 func deployAndLose(t *testing.T, name string) map[string][]time.Duration {
 	t.Helper()
@@ -119,7 +119,7 @@ func deployAndLose(t *testing.T, name string) map[string][]time.Duration {
 		out[registered] = append(out[registered], called)
 		out[gateOpened] = append(out[gateOpened], ready.Sub(containers.Add(called)))
 	}
-	for i := range 2 {
+	for i := range 3 {
 		bed.DeletePod(t, &list[i])
 		suite.Eventually(t, "the pod to leave", func() error {
 			_, err := bed.MomentOf(list[i].UID, kubelet.DeletionSeen)

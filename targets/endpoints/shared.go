@@ -66,7 +66,7 @@ func keptName(name string) string { return sharedNames.of(keyOf(name), name) }
 
 // keptLabels are the pod's, none when there are too many.
 func keptLabels(pod *corev1.Pod) map[string]string {
-	if len(pod.Labels) == 0 || len(pod.Labels) > maxLabels {
+	if len(pod.Labels) == 0 || len(pod.Labels) > MaxLabels {
 		return nil
 	}
 	parts := make([]string, 0, 32)

@@ -16,9 +16,9 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// maxLabels is how many labels of a pod are kept: pods that people make have far fewer. One with more counts as
+// MaxLabels is how many labels of a pod are kept: pods that people make have far fewer. One with more counts as
 // one without labels, so that no tenant fills our memory.
-const maxLabels = 1000
+const MaxLabels = 1000
 
 // PodENIAnnotation is where Amazon's VPC resource controller notes the network interfaces of a pod with security groups of its own.
 const PodENIAnnotation = "vpc.amazonaws.com/pod-eni"

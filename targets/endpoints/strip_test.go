@@ -210,7 +210,7 @@ func hugePod(gates int) *corev1.Pod {
 // What is kept of a pod is small, whatever its owner has put into it.
 func TestStripPodBoundsWhatItKeeps(t *testing.T) {
 	pod := hugePod(40_000)
-	for i := range maxLabels {
+	for i := range MaxLabels {
 		pod.Labels[fmt.Sprint(i)] = ""
 	}
 	pod.Annotations = map[string]string{PodENIAnnotation: strings.Repeat("x", maxPodENI+1)}

@@ -7,7 +7,7 @@
 // that it drops are left out of the bytes that arrive, so that nothing is decoded that nobody reads. controller-runtime has no
 // setting for the decoder of a kind, but one for a cache's HTTP client: NewClient returns one for that.
 //
-//	fields.go     which fields of which kinds are kept, and the filter
+//	fields.go     which fields of which kinds are kept, and how many labels and gates of a pod; the filter
 //	object.go     what an API server puts around an object
 //	answer.go     the body of an answer that is filtered while it is read: a watch, or a list
 //	unchanged.go  which updates of a watch change nothing that is kept: they are left out

@@ -8,6 +8,10 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
 // fields are those of a message that are kept, by the numbers that generated.proto of k8s.io/api and k8s.io/apimachinery give
@@ -22,6 +26,8 @@ type part struct {
 	of fields
 	// when reports whether a value of a repeated field is kept; nil is always.
 	when func(value []byte) bool
+	// most values of a repeated field that are kept, the first ones; 0 is all. Only one field of a message has it.
+	most int
 	// sent is that the field holds an object as API servers send it.
 	sent bool
 }
@@ -34,14 +40,22 @@ func (f fields) at(number protowire.Number) *part {
 	if int(number) >= len(f) {
 		return nil
 	}
-	if p := &f[number]; p.all || p.of != nil || p.when != nil || p.sent {
+	if p := &f[number]; p.all || p.of != nil || p.when != nil || p.most > 0 || p.sent {
 		return p
 	}
 	return nil
 }
 
+// with returns the fields, but keeps this of the one with the number.
+func (f fields) with(number protowire.Number, kept part) fields {
+	f = slices.Clone(f)
+	f[number] = kept
+	return f
+}
+
 // filter appends to kept what is kept of the message, field by field, in their order. It fails on bytes that are no message.
 func (f fields) filter(kept, message []byte) ([]byte, error) {
+	values := 0 // that are kept of the field with most
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)
 		if tag < 0 {
@@ -55,13 +69,17 @@ func (f fields) filter(kept, message []byte) ([]byte, error) {
 		message = message[tag+size:]
 		p := f.at(number)
 		switch {
-		case p == nil:
+		case p == nil, p.most > 0 && values == p.most:
 		case kind != protowire.BytesType:
 			kept = append(kept, field...)
 		default:
+			before := len(kept)
 			var err error
 			if kept, err = p.filter(kept, field, tag); err != nil {
 				return kept, err
+			}
+			if p.most > 0 && len(kept) > before {
+				values++
 			}
 		}
 	}
@@ -110,6 +128,11 @@ func isReadAnnotation(key []byte) bool {
 
 func isServiceName(key []byte) bool { return string(key) == "kubernetes.io/service-name" }
 
+func isOurGate(gate []byte) bool {
+	_, ours := readiness.BindingOf(corev1.PodConditionType(find(gate, 1)))
+	return ours
+}
+
 // isReadCondition reports whether a condition of a pod is none of those that Kubernetes sets on all pods and nobody here reads.
 func isReadCondition(condition []byte) bool {
 	switch string(find(condition, 1)) {
@@ -135,15 +158,16 @@ var metadata = fields{
 	14: whole, // finalizers
 }
 
+// pod is with one label and one gate more than there may be, where there are more: they tell that there are too many.
 var pod = fields{
-	1: {of: metadata},
+	1: {of: metadata.with(11, part{most: endpoints.MaxLabels + 1})}, // labels
 	2: {of: fields{
 		2:  {of: container},
-		20: {of: container}, // initContainers
-		4:  whole,           // terminationGracePeriodSeconds
-		10: whole,           // nodeName
-		11: whole,           // hostNetwork
-		28: whole,           // readinessGates
+		20: {of: container},                                 // initContainers
+		4:  whole,                                           // terminationGracePeriodSeconds
+		10: whole,                                           // nodeName
+		11: whole,                                           // hostNetwork
+		28: {when: isOurGate, most: readiness.MaxGates + 1}, // readinessGates
 	}},
 	3: {of: fields{
 		1:  whole, // phase

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,7 @@ import (
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
@@ -64,6 +66,38 @@ func TestFilterDropsMostOfAPod(t *testing.T) {
 	pod := decode(t, small).(*corev1.Pod)
 	if pod.ManagedFields != nil || pod.Spec.Volumes != nil || pod.Spec.Containers[0].Env != nil || pod.Status.ContainerStatuses != nil {
 		t.Errorf("what nobody reads is left:\n%v", pod)
+	}
+}
+
+// The pod with the most gates or labels that an API server stores is decoded as fast as others.
+func TestFilterDropsGatesAndLabelsBeyondTheirBounds(t *testing.T) {
+	for name, add := range map[string]func(pod *corev1.Pod, i int){
+		"gates": func(pod *corev1.Pod, i int) {
+			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: readiness.GateFor(strconv.Itoa(i))})
+		},
+		"gates of others": func(pod *corev1.Pod, i int) {
+			pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates,
+				corev1.PodReadinessGate{ConditionType: corev1.PodConditionType(fmt.Sprintf("other/%d", i))})
+		},
+		"labels": func(pod *corev1.Pod, i int) { pod.Labels[strconv.Itoa(i)] = "" },
+	} {
+		for _, count := range []int{readiness.MaxGates - 1, readiness.MaxGates, endpoints.MaxLabels, endpoints.MaxLabels + 1, 40_000} {
+			t.Run(fmt.Sprintf("%d %s", count, name), func(t *testing.T) {
+				pod := typicalPod()
+				clear(pod.Labels)
+				for i := range count {
+					add(pod, i)
+				}
+				sent := encode(t, pod)
+				small := filterObject(nil, sent)
+				if diff := cmp.Diff(stripped(t, decode(t, sent)), stripped(t, decode(t, small))); diff != "" {
+					t.Errorf("stripped (-of all +of what the filter keeps):\n%s", diff)
+				}
+				if len(small) > 16<<10 {
+					t.Errorf("%d of %d bytes are left", len(small), len(sent))
+				}
+			})
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ package wire
 import (
 	"bytes"
 	"hash/maphash"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -48,14 +47,7 @@ func (s *seen) isNews(event []byte) bool {
 }
 
 // essence of a filtered object is all but its resource version.
-var essence = fields{1: {of: without(metadata, 6)}, 2: whole, 3: whole, 4: whole}
-
-// without is the fields but for one.
-func without(f fields, number protowire.Number) fields {
-	f = slices.Clone(f)
-	f[number] = part{}
-	return f
-}
+var essence = fields{1: {of: metadata.with(6, part{})}, 2: whole, 3: whole, 4: whole}
 
 // objectIn is the object of an event if it is of a kind that is filtered, else nil.
 func objectIn(event []byte) []byte {
