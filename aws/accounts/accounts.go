@@ -84,6 +84,9 @@ func New(cfg aws.Config, settings Settings) *Accounts {
 	cfg.HTTPClient = withTimeout(cfg.HTTPClient)
 	cfg.APIOptions = append(slices.Clone(cfg.APIOptions), awsmiddleware.AddUserAgentKey(settings.UserAgent))
 	cfg.Retryer = func() aws.Retryer { return newRetryer(settings.MaxRetries) }
+	if cfg.Credentials != nil {
+		cfg.Credentials = bounded{cfg.Credentials}
+	}
 	a := &Accounts{config: cfg, settings: settings, clock: clock.RealClock{}}
 	a.sts = sts.NewFromConfig(a.Config(budget.STS), func(o *sts.Options) { o.Retryer = newRetryer(assumeRetries) })
 	a.own = NewSession(cfg.Credentials, budget.New("", settings.Throttle, a.clock))

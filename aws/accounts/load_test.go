@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,11 +68,11 @@ func TestCredentialsThatNeverComeAreAnError(t *testing.T) {
 func TestCallDoesNotWaitForeverForCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		attempts, answer := 0, make(chan struct{})
-		session := NewSession(aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		session := NewSession(bounded{aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			attempts++
 			<-answer
 			return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
-		})), nil)
+		}))}, nil)
 		begun := time.Now()
 		if err := use(t, session); err == nil || time.Since(begun) != credentialsWait {
 			t.Errorf("error %v after %s, want one after %s", err, time.Since(begun), credentialsWait)
@@ -82,6 +83,25 @@ func TestCallDoesNotWaitForeverForCredentials(t *testing.T) {
 		close(answer)
 		if err := <-next; err != nil || attempts != 1 {
 			t.Errorf("error %v after %d attempts, want the answer to the first one", err, attempts)
+		}
+	})
+}
+
+// Thousands of bindings may name roles, whose credentials are got one after the other at a start.
+func TestRoleWaitsLongForItsToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		aws := &abroad{lasts: time.Hour}
+		accounts := aws.accounts(Settings{Throttle: []budget.Rule{
+			{Service: budget.STS, Operations: regexp.MustCompile("."), Rate: .5 / credentialsWait.Seconds(), Burst: 2},
+		}})
+		begun := time.Now()
+		for _, role := range []string{otherRole, otherRole + "2", otherRole + "3"} {
+			if err := use(t, accounts.Session(Role{ARN: role})); err != nil {
+				t.Errorf("after %s: %v", time.Since(begun), err)
+			}
+		}
+		if took := time.Since(begun); took <= credentialsWait {
+			t.Errorf("the last role had its token after %s", took)
 		}
 	})
 }

@@ -6,18 +6,12 @@ package accounts
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/targetgate/targetgate/aws/budget"
 )
-
-// credentialsWait is how long a call waits for credentials: longer than all attempts to get the program's own take, so that their error is
-// told mostly.
-const credentialsWait = 25 * time.Second
 
 // Session is an identity to make calls with, and the budget of its account. It is safe for concurrent use.
 type Session struct {
@@ -47,26 +41,14 @@ func (s *Session) Abroad() bool {
 
 // Prepare makes sure that there are credentials, and returns the context for calls of that class. It comes before a token is
 // taken: to get credentials takes time, in which calls would gather behind their tokens and then reach AWS all at once, and a role
-// that cannot be assumed costs no token at all. It gives up after credentialsWait, and what gets the credentials goes on for those who come
-// next. A tenant that is not named is that of ctx's charge.
+// that cannot be assumed costs no token at all. A tenant that is not named is that of ctx's charge.
 func (s *Session) Prepare(ctx context.Context, class budget.Class, tenant string) (context.Context, error) {
 	charge := budget.Charge{Urgency: class.Now(), Tenant: cmp.Or(tenant, budget.ChargeOf(ctx).Tenant)}
-	if err := s.awaitCredentials(budget.WithCharge(ctx, charge)); err != nil {
-		return nil, err
+	if s.credentials != nil {
+		if _, err := s.credentials.Retrieve(budget.WithCharge(ctx, charge)); err != nil {
+			return nil, err
+		}
 	}
 	charge.Budget = s.budget.Load()
 	return budget.WithCharge(ctx, charge), nil
-}
-
-func (s *Session) awaitCredentials(ctx context.Context) error {
-	if s.credentials == nil {
-		return nil
-	}
-	bounded, cancel := context.WithTimeout(ctx, credentialsWait)
-	defer cancel()
-	_, err := s.credentials.Retrieve(bounded)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("no AWS credentials after %s: %w", credentialsWait, err)
-	}
-	return err
 }
