@@ -158,7 +158,7 @@ func (p *Plan) keepTillReplaced(in Input, targets []elbv2.Target) {
 	}
 }
 
-// keep reports whether the target stays until its deadline.
+// keep notes whether the target stays until its deadline.
 func (p *Plan) keep(target elbv2.Target, stays bool) {
 	d := p.Deregister[target]
 	d.Stays = stays

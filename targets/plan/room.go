@@ -86,8 +86,9 @@ func (p *Plan) roomMakers(in Input, targets map[elbv2.Target]endpoints.Endpoint,
 	}
 	slices.SortFunc(idle, byName)
 	slices.SortFunc(busy, byName)
-	wanted, serving := p.countServing(in, others)
-	needed := (min(wanted, in.Policy.MaxTargets) + 1) / 2
+	ready, wanted, serving := p.countServing(in, others)
+	places := ready - missing + len(targets) // of the group: other targets leave none
+	needed := (min(wanted, places) + 1) / 2
 	goes := append(idle, busy[:min(len(busy), max(0, serving-needed))]...)
 	out := map[elbv2.Target]bool{}
 	for _, target := range goes[:min(len(goes), missing)] {
@@ -96,16 +97,19 @@ func (p *Plan) roomMakers(in Input, targets map[elbv2.Target]endpoints.Endpoint,
 	return out
 }
 
-// countServing is how many targets are wanted, and how many of those that are wanted, or wait for others, stay and were found to serve by
-// a reading since these wait.
-func (p *Plan) countServing(in Input, others replacements) (wanted, serving int) {
+// countServing is how many targets are ready to be in the group, how many are wanted there with those that are not ready yet, and how many
+// of the ready ones, and of those that wait for others, stay and were found to serve by a reading since these wait.
+func (p *Plan) countServing(in Input, others replacements) (ready, wanted, serving int) {
 	for target, ep := range in.Endpoints {
 		t, health := in.Group.Targets[target], elbv2.Health{}
 		_, leaves := p.Deregister[target]
 		switch {
 		case ep.State == endpoints.Desired:
+			ready++
 			wanted++
 			health = t.HealthOf(ep.UID)
+		case ep.State == endpoints.NotReady, ep.State == endpoints.Undetermined:
+			wanted++
 		case ep.State == endpoints.Unselected && t.Presence == targetgroup.Registered:
 			health = t.Health
 		}
@@ -114,7 +118,7 @@ func (p *Plan) countServing(in Input, others replacements) (wanted, serving int)
 			serving++
 		}
 	}
-	return wanted, serving
+	return ready, wanted, serving
 }
 
 // serves reports whether the load balancer sends to targets in that state.

@@ -21,11 +21,13 @@ type handover struct {
 	policy Policy
 	pods   map[elbv2.Target]endpoints.Endpoint
 	group  targetgroup.Targets
+	mine   func(elbv2.Target) bool
+	checks time.Duration // until new pods are healthy
 }
 
 // newHandover has olds pods registered, which were read a minute ago, and news pods that are to replace them.
 func newHandover(most, olds, news int, health elbv2.State) *handover {
-	h := &handover{now: noon, policy: testPolicy, pods: map[elbv2.Target]endpoints.Endpoint{}, group: targetgroup.Targets{}}
+	h := &handover{now: noon, policy: testPolicy, mine: all, checks: 15 * time.Second, pods: map[elbv2.Target]endpoints.Endpoint{}, group: targetgroup.Targets{}}
 	h.policy.MaxTargets = most
 	for i := range olds {
 		target := h.add("10.0.0.%d", i, endpoints.Unselected)
@@ -48,7 +50,7 @@ func (h *handover) add(address string, i int, s endpoints.State) elbv2.Target {
 // pass makes a plan and carries it out.
 func (h *handover) pass() Plan {
 	p := Make(Input{
-		Endpoints: h.pods, Group: targetgroup.Snapshot{Targets: h.group, ReadAt: h.now}, Mine: all, Policy: h.policy, Now: h.now,
+		Endpoints: h.pods, Group: targetgroup.Snapshot{Targets: h.group, ReadAt: h.now}, Mine: h.mine, Policy: h.policy, Now: h.now,
 	})
 	for target, t := range h.group {
 		if why := p.Unwanted[target]; t.Unwanted != why {
@@ -67,12 +69,12 @@ func (h *handover) pass() Plan {
 	return p
 }
 
-// read reads the group a while later. New pods are healthy after three checks.
+// read reads the group a while later.
 func (h *handover) read() {
 	h.now = h.now.Add(5 * time.Second)
 	for target, t := range h.group {
 		t.ReadAt = h.now
-		if h.pods[target].State == endpoints.Desired && h.now.Sub(t.OwnedAt) > 15*time.Second {
+		if h.pods[target].State == endpoints.Desired && h.now.Sub(t.OwnedAt) > h.checks {
 			t.Health = healthy
 		}
 		h.group[target] = t
@@ -132,6 +134,45 @@ func TestFullGroupIsReplacedStepByStep(t *testing.T) {
 				t.Errorf("in the end %d old and %d new targets are registered, want 0 and %d", olds, news, min(tc.most, tc.news))
 			}
 		})
+	}
+}
+
+// New pods whose containers become ready one after the other are wanted from the beginning.
+func TestFullGroupIsReplacedStepByStepWhilePodsStart(t *testing.T) {
+	h := newHandover(20, 20, 0, elbv2.StateHealthy)
+	h.checks = 110 * time.Second
+	var news []elbv2.Target
+	for i := range 20 {
+		news = append(news, h.add("10.0.1.%d", i, endpoints.NotReady))
+	}
+	for i := range 60 {
+		if i < len(news) {
+			ep := h.pods[news[i]]
+			ep.State = endpoints.Desired
+			h.pods[news[i]] = ep
+		}
+		h.pass()
+		h.read()
+		if serving, olds, news := h.serving(); serving < 10 || olds+news > 20 {
+			t.Fatalf("at %s: %d serve, want 10; %d old and %d new targets are registered, must be 20", h.now, serving, olds, news)
+		}
+	}
+	if _, olds, news := h.serving(); olds > 0 || news != 20 {
+		t.Errorf("in the end %d old and %d new targets are registered, want 0 and 20", olds, news)
+	}
+}
+
+// What others have registered leaves no room.
+func TestGroupThatOthersFillIsReplacedStepByStep(t *testing.T) {
+	h := newHandover(10, 4, 8, elbv2.StateHealthy)
+	for i := range 6 {
+		h.group[elbv2.Target{ID: fmt.Sprintf("10.9.0.%d", i), Port: 80}] = targetgroup.Target{Presence: targetgroup.Registered, Health: healthy}
+	}
+	h.mine = func(target elbv2.Target) bool { _, ours := h.pods[target]; return ours }
+	h.pass()
+	h.read()
+	if p := h.pass(); len(p.Deregister) != 2 {
+		t.Errorf("%d of 4 old targets go, want half", len(p.Deregister))
 	}
 }
 
