@@ -187,19 +187,22 @@ func TestResolve(t *testing.T) {
 func TestResolveFindsThatARegisteredPodIsGone(t *testing.T) {
 	gone := newPod("web-0", "10.0.0.1")
 	again, renamed, homeless := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.1"), newPod("web-0", "10.0.0.1")
-	again.UID, renamed.UID, homeless.UID = "web-0 again", gone.UID, "web-0 again"
+	moved := newPod("web-0", "10.0.0.9")
+	again.UID, renamed.UID, homeless.UID, moved.UID = "web-0 again", gone.UID, "web-0 again", "web-0 again"
 	homeless.Status.PodIPs = nil
 	known := targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: gone.UID}}
 	tests := map[string]struct {
 		pod       *corev1.Pod
 		anonymous bool // the slice does not say the pod's UID
 		want      endpoints.State
+		absent    bool // nothing explains the target
 	}{
 		"for good":                      {want: endpoints.Terminating},
 		"and came again under its name": {pod: again, want: endpoints.Terminating},
-		"for good, and a slice without UIDs does not say so":              {anonymous: true, want: endpoints.Terminating},
-		"and the next one of its name, of a slice without UIDs, starts":   {pod: homeless, anonymous: true, want: endpoints.Terminating},
-		"not at all: a slice without UIDs names another one at its place": {pod: renamed, anonymous: true, want: endpoints.Undetermined},
+		"for good, and a slice without UIDs does not say so":                    {anonymous: true, want: endpoints.Terminating},
+		"and the next one of its name, of a slice without UIDs, starts":         {pod: homeless, anonymous: true, want: endpoints.Terminating},
+		"and came again elsewhere, of which a slice without UIDs knows nothing": {pod: moved, anonymous: true, absent: true},
+		"not at all: a slice without UIDs names another one at its place":       {pod: renamed, anonymous: true, want: endpoints.Undetermined},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -214,8 +217,8 @@ func TestResolveFindsThatARegisteredPodIsGone(t *testing.T) {
 			inBed(t, func(b *bed) {
 				res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
 				b.must(err)
-				if got := res.Endpoints[one].State; got != tc.want {
-					t.Errorf("its target is %s, want it %s", got, tc.want)
+				if got, there := res.Endpoints[one]; got.State != tc.want || there == tc.absent {
+					t.Errorf("its target is %s, want it %s; explained: %t", got.State, tc.want, there)
 				}
 			}, objects...)
 		})
@@ -252,6 +255,49 @@ func TestResolveBoundsPortsOfServicePortWithoutName(t *testing.T) {
 			t.Errorf("%d endpoints, told %v; want %d and a remark", len(res.Endpoints), res.Odd, endpoints.MaxUnnamedPorts)
 		}
 	}, pod, slice)
+}
+
+// What a pass does not look at may be wanted.
+func TestResolveBoundsEndpoints(t *testing.T) {
+	pod, stranger := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	stranger.Labels = nil // slices that are written by hand may list it
+	objects := []client.Object{pod, stranger}
+	for i := range endpoints.MaxEndpoints/1000 + 1 {
+		slice := newSlice(fmt.Sprintf("by-hand-%02d", i), pod)
+		slice.Endpoints = slices.Repeat(slice.Endpoints, 1000)
+		for j := range slice.Endpoints {
+			slice.Endpoints[j].TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: fmt.Sprintf("none-%d", j)}
+			slice.Endpoints[j].Addresses = []string{fmt.Sprintf("10.1.%d.%d", i*4+j/250, j%250)}
+		}
+		objects = append(objects, slice)
+	}
+	known := targetgroup.Targets{two: {Presence: targetgroup.Registered}, foreign: {Presence: targetgroup.Registered}}
+	inBed(t, func(b *bed) {
+		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
+		b.must(err)
+		if n := len(res.Endpoints); n != endpoints.MaxEndpoints+2 || len(res.Odd) != 1 {
+			t.Errorf("%d endpoints, told %v; want %d and a remark", n, res.Odd, endpoints.MaxEndpoints+2)
+		}
+		for target := range known {
+			if ep, there := res.Endpoints[target]; !there || ep.State != endpoints.Undetermined {
+				t.Errorf("%s is %s, want it undetermined", target, ep.State)
+			}
+		}
+	}, objects...)
+}
+
+// Two slices that are written by hand may list an address, one of them for a pod that is gone.
+func TestResolveTellsNotOfWhatAnotherSliceListsRightly(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	wrong := newSlice("by-hand", pod)
+	wrong.Endpoints[0].TargetRef.Namespace = "other"
+	inBed(t, func(b *bed) {
+		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), targetgroup.Targets{})
+		b.must(err)
+		if res.Skipped != "" || res.Endpoints[one].State != endpoints.Desired {
+			t.Errorf("told %q of %v", res.Skipped, res.Endpoints)
+		}
+	}, pod, wrong, newSlice("web-1", pod))
 }
 
 func TestRegistrarTellsOfSkippedEndpoints(t *testing.T) {

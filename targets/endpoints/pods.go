@@ -111,15 +111,17 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 			return err
 		}
 		found := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
-		found.judgeUnlisted(node, r.res.Missing == "" && Selects(r.res.Service, pod) && !listed[target.ID])
+		found.judgeUnlisted(node, r.res.cut || r.res.Missing == "" && Selects(r.res.Service, pod) && !listed[target.ID])
 		r.res.Endpoints[target] = found
 	}
 	return nil
 }
 
-// keepSkipped adds a target that a slice lists although it cannot be one: it is not ours to take out, unless its pod is gone.
+// keepSkipped adds a target without a pod that a slice lists although it cannot be one, or may list beyond MaxEndpoints: it is not ours to
+// take out, unless its pod is gone.
 func (r resolving) keepSkipped(target elbv2.Target) {
-	if _, skipped := r.skipped[target]; skipped && !r.gone[target] {
+	_, skipped := r.skipped[target]
+	if r.res.cut || skipped && !r.gone[target] && r.group.Owner(target) == "" {
 		r.res.Endpoints[target] = Endpoint{Target: target}
 	}
 }

@@ -96,8 +96,10 @@ type Resolution struct {
 	Draining map[elbv2.Target]*corev1.Pod
 	// Missing says what is not there, the Service or its port; empty when both are.
 	Missing string
-	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports, by name, and why. A healthy cluster has none.
+	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports or endpoints, by name, and why. A healthy cluster has none.
 	Odd map[string]string
+	// cut: the slices list more than MaxEndpoints.
+	cut bool
 	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
 	Skipped string
 	// Unseen is for Pass.After.

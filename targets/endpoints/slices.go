@@ -24,8 +24,13 @@ import (
 // such a Service have one port; one that a user writes may have thousands, for each of its thousand endpoints.
 const MaxUnnamedPorts = 10
 
+// MaxEndpoints is how many endpoints of a binding's Service a pass looks at, each port for itself: more than any target group takes. A user
+// who writes slices by hand may list millions. What a pass does not look at is neither added nor removed.
+const MaxEndpoints = 10_000
+
 // fromSlices finds the endpoints in the EndpointSlices of the binding's Service.
 func (r resolving) fromSlices(ctx context.Context, portName string) error {
+	seen := 0
 	for _, slice := range r.SliceByService.At(r.binding.Namespace, r.binding.Spec.ServiceRef.Name) {
 		if slice.AddressType != addressType(r.binding) {
 			continue
@@ -38,6 +43,10 @@ func (r resolving) fromSlices(ctx context.Context, portName string) error {
 		}
 		for _, port := range ports {
 			for i := range slice.Endpoints {
+				if seen++; seen > MaxEndpoints {
+					r.cut(slice)
+					return nil
+				}
 				if err := r.add(ctx, &slice.Endpoints[i], port); err != nil {
 					return err
 				}
@@ -45,6 +54,13 @@ func (r resolving) fromSlices(ctx context.Context, portName string) error {
 		}
 	}
 	return nil
+}
+
+// cut notes that no further endpoint of the Service is looked at, from this slice on.
+func (r resolving) cut(slice *discoveryv1.EndpointSlice) {
+	r.res.cut = true
+	r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlices of Service %s list more than %d endpoints, each port counted: those beyond are "+
+		"neither registered nor deregistered, from EndpointSlice %s on", r.binding.Spec.ServiceRef.Name, MaxEndpoints, slice.Name)
 }
 
 func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
@@ -123,7 +139,7 @@ func (r resolving) skip(target elbv2.Target, why string) { r.skipped[target] = w
 func (r resolving) tellSkipped() {
 	n, first := 0, ""
 	for target, why := range r.skipped {
-		if why == "" {
+		if _, listed := r.res.Endpoints[target]; why == "" || listed { // another slice may list it rightly
 			continue
 		}
 		n++
