@@ -39,7 +39,7 @@ func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.
 		return fmt.Errorf("reading the record of our targets: %w", err)
 	}
 	if len(written.Record) > 0 && !isBelieved(binding, written) {
-		r.reporter.Event(binding, report.IgnoredRecord(ownership.RecordName(binding.Name)))
+		r.reporter.Event(binding, report.IgnoredRecord(ownership.RecordName(binding.Name), written.For != ""))
 		written = claims.Written{Record: ownership.Record{}}
 	}
 	s.claims.SetRecord(written.Record, written.Exists)

@@ -230,7 +230,8 @@ func (w *Writer) Release(c *Claims, binding *v1beta1.TargetGroupBinding, left *e
 }
 
 // removeFinalizer lets the API server delete the binding, and then deletes what we keep beside it. In the other order, whoever comes after
-// us in between would not know that nothing of ours is left in the group. What cannot be deleted then stays, and does no harm.
+// us in between would not know that nothing of ours is left in the group. What cannot be deleted then stays: the next
+// binding of that name tells of it, and does not believe it.
 func (w *Writer) removeFinalizer(ctx context.Context, c *Claims, binding *v1beta1.TargetGroupBinding) error {
 	record, err := w.readConfigMap(ctx, binding)
 	if err != nil {

@@ -80,8 +80,13 @@ func LostRecord(configMap, arn string) events.Event {
 		"listed them, is gone. Deregister them yourself", arn, configMap)
 }
 
-// IgnoredRecord says that a record of a shared group is not believed.
-func IgnoredRecord(configMap string) events.Event {
+// IgnoredRecord says that a record of a shared group is not believed: it is that of an earlier binding, or nobody knows whose it is.
+func IgnoredRecord(configMap string, ofEarlier bool) events.Event {
+	if ofEarlier {
+		return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s is that of an earlier binding of this name, so it is written anew, "+
+			"and none of the targets that it lists is deregistered for that. They were deregistered with that binding unless its finalizer was "+
+			"removed by hand: only then, deregister yourself those that are left", configMap)
+	}
 	return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s was there before any target was registered for the binding, so it is "+
 		"written anew: none of the targets that it lists is deregistered for that. If one of them is left over from an earlier binding, "+
 		"deregister it yourself", configMap)
