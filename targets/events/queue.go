@@ -27,8 +27,10 @@ import (
 )
 
 const (
-	// maxQueuedEvents is as many as a deployment of that many pods may bring at once. Of more the newest are dropped.
-	maxQueuedEvents = 10_000
+	// maxQueuedOf is how many events of one namespace are queued: as many as a deployment of that many pods may bring at once. Of more the
+	// newest are dropped, and so are those of any namespace beyond maxQueued.
+	maxQueuedOf = 10_000
+	maxQueued   = 2 * maxQueuedOf
 	// eventLife is for how long an event is tried again that the API server has not taken.
 	eventLife = 2 * time.Minute
 )
@@ -40,7 +42,7 @@ type Queue struct {
 	client   client.Client
 	clock    clock.PassiveClock
 	instance string
-	queue    chan *queuedEvent
+	writes   *writes.Queue[*queuedEvent]
 
 	mu       sync.Mutex
 	dropping bool
@@ -58,7 +60,8 @@ type queuedEvent struct {
 // NewQueue returns a queue from which nothing is written before Start.
 func NewQueue(c client.Client, clk clock.PassiveClock) *Queue {
 	host, _ := os.Hostname() // only tells replicas apart
-	return &Queue{client: c, clock: clk, instance: "targetgate-" + host, queue: make(chan *queuedEvent, maxQueuedEvents)}
+	namespaceOf := func(e *queuedEvent) string { return e.on.Namespace }
+	return &Queue{client: c, clock: clk, instance: "targetgate-" + host, writes: writes.NewQueue(writes.Events, namespaceOf)}
 }
 
 // Eventf implements events.EventRecorder. It waits for nothing. No event here is related to a second object. The API server
@@ -80,41 +83,27 @@ func (q *Queue) Eventf(regarding, _ runtime.Object, kind, reason, action, note s
 func (q *Queue) put(e *queuedEvent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	select {
-	case q.queue <- e:
+	if all, of := q.writes.Len(), q.writes.LenOf(e.on.Namespace); all < maxQueued && of < maxQueuedOf {
+		q.writes.Add(e)
 		q.dropping = false
-	default:
-		if !q.dropping {
-			ctrl.Log.Info("Dropping events: the API server does not take them fast enough", "queued", len(q.queue), "reason", e.reason)
-		}
-		q.dropping = true
+		return
 	}
+	if !q.dropping {
+		ctrl.Log.Info("Dropping events: the API server does not take them fast enough",
+			"queued", q.writes.Len(), "reason", e.reason, "namespace", e.on.Namespace)
+	}
+	q.dropping = true
 }
 
 // Start writes events until ctx ends. What is still queued then is lost: another replica leads already, or is about to.
 func (q *Queue) Start(ctx context.Context) error {
-	var writers sync.WaitGroup
-	for range writes.Events {
-		writers.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case e := <-q.queue:
-					q.write(ctx, e)
-				}
-			}
-		})
-	}
-	writers.Wait()
-	if n := len(q.queue); n > 0 {
-		ctrl.Log.Info("Dropping unsent events at shutdown", "queued", n)
-	}
+	q.writes.Start(ctx, q.write)
+	<-ctx.Done()
 	return nil
 }
 
-// write makes one attempt. After one that failed its writer pauses, as an API server that refuses one event mostly refuses
-// all, and the event goes to the end of the queue if it may be taken later.
+// write makes one attempt. After one that failed it pauses in its place, as an API server that refuses one event mostly refuses
+// all, and the event goes behind the others of its namespace if it may be taken later.
 func (q *Queue) write(ctx context.Context, e *queuedEvent) {
 	err := q.create(ctx, e)
 	if err == nil || apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

@@ -6,6 +6,7 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,7 @@ type eventBed struct {
 	t       *testing.T
 	cluster client.Client
 	answer  func(ctx context.Context, try int) error // to an attempt at writing; nil writes
+	hangs   string                                   // a namespace whose events are never answered
 	tries   atomic.Int32
 }
 
@@ -44,6 +46,10 @@ func inEventBed(t *testing.T, test func(b *eventBed)) {
 		b.cluster = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
 		b.Queue = NewQueue(interceptor.NewClient(b.cluster.(client.WithWatch), interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				if o.GetNamespace() == b.hangs {
+					<-ctx.Done()
+					return ctx.Err()
+				}
 				if err := b.answer(ctx, int(b.tries.Add(1))); err != nil {
 					return err
 				}
@@ -165,18 +171,46 @@ func TestQueueOutlastsAnAPIServerThatIsAway(t *testing.T) {
 	})
 }
 
+// told queues an event of a pod in the namespace. Names of events are by the time.
+func (b *eventBed) told(namespace string) {
+	pod := fixture.Pod("web-0", "10.0.0.1")
+	pod.Namespace = namespace
+	b.Eventf(pod, nil, corev1.EventTypeNormal, "Told", "Tell", "in %s", namespace)
+	time.Sleep(time.Millisecond)
+}
+
+// An admission webhook of one namespace may let its events hang.
+func TestQueueOfHangingNamespaceDelaysNoOther(t *testing.T) {
+	inEventBed(t, func(b *eventBed) {
+		b.hangs = "hanging"
+		for range 100 {
+			b.told("hanging")
+		}
+		for range 60 {
+			b.told("shop")
+		}
+		time.Sleep(writes.Timeout + 2*writes.RetryPause)
+		if n := len(b.notes()); n != 60 {
+			t.Errorf("%d events are written, want all 60 of the other namespace", n)
+		}
+	})
+}
+
 func TestQueueIsBounded(t *testing.T) {
 	inEventBed(t, func(b *eventBed) {
 		hang := make(chan struct{})
 		b.answer = func(context.Context, int) error { <-hang; return nil }
-		for i := range 2 * maxQueuedEvents {
-			b.Eventf(fixture.Pod("web-0", "10.0.0.1"), nil, corev1.EventTypeNormal, "Told", "Tell", "%d", i)
-			if i%writes.Events == 0 {
-				synctest.Wait()
+		for _, want := range []int{maxQueuedOf, 2 * maxQueuedOf, maxQueued} {
+			namespace := fmt.Sprint(want)
+			for i := range maxQueuedOf + writes.Events + 10 {
+				b.told(namespace)
+				if i%writes.Events == 0 {
+					synctest.Wait()
+				}
 			}
-		}
-		if queued, under := len(b.queue), int(b.tries.Load()); queued != maxQueuedEvents || under != writes.Events {
-			t.Errorf("%d events are queued and %d being written, want %d and %d", queued, under, maxQueuedEvents, writes.Events)
+			if queued, under := b.writes.Len(), int(b.tries.Load()); queued != want || under != writes.Events {
+				t.Errorf("%d events are queued and %d being written, want %d and %d", queued, under, want, writes.Events)
+			}
 		}
 		close(hang)
 	})

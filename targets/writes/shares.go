@@ -10,7 +10,7 @@ import (
 
 // shares holds the keys that wait in a queue. Next is a key of the namespace that has the fewest writes under way. So a namespace alone
 // takes all places; where several want them each gets its share, also beside one whose writes take long, as its admission webhook does not
-// answer. Each operation takes time in proportion to the places, at most. The lock is taken alone, or under that of client-go's queue.
+// answer. Each operation takes time in proportion to the places, at most. Under the lock no other is taken.
 type shares[K comparable] struct {
 	namespaceOf func(K) string
 
@@ -55,6 +55,15 @@ func (s *shares[K]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.length
+}
+
+func (s *shares[K]) lengthOf(namespace string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of, known := s.namespaces[namespace]; known {
+		return len(of.keys)
+	}
+	return 0
 }
 
 func (s *shares[K]) Pop() K {

@@ -71,6 +71,12 @@ func (q *Queue[K]) Start(ctx context.Context, write func(context.Context, K)) {
 // Add has the key's write made when its turn comes.
 func (q *Queue[K]) Add(key K) { q.keys.Add(key) }
 
+// Len is how many keys wait, but for those that were added during their write.
+func (q *Queue[K]) Len() int { return q.shares.Len() }
+
+// LenOf is Len of a namespace.
+func (q *Queue[K]) LenOf(namespace string) int { return q.shares.lengthOf(namespace) }
+
 // AddAfter is Add after a pause.
 func (q *Queue[K]) AddAfter(key K, pause time.Duration) {
 	time.AfterFunc(pause, func() { q.keys.Add(key) })
