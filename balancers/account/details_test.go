@@ -158,23 +158,38 @@ func TestServicesThatFailAreSpared(t *testing.T) {
 	}
 }
 
-// Who names web ACLs, or asks for a subscription, spares the service, too. Who has gone tells nothing of it.
-func TestLookUpsSpareServices(t *testing.T) {
+// A call that fails is spared, whoever makes it, and has no other call of the service fail. Who has gone tells nothing of it.
+func TestEachCallIsSparedForItself(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	waf, shield := &brokenWAF{err: errors.New("no answer")}, &brokenWAF{err: errors.New("no answer")}
+	waf, shield := &brokenWAF{}, &brokenWAF{}
 	acls, protections := &SparingACLs{WebACLs: waf, Clock: clock}, &SparingProtections{Protections: shield, Clock: clock}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	_, err := acls.WebACL(ended, "a")
-	_, other := acls.Named(t.Context(), "b")
-	_, again := acls.WebACL(t.Context(), "c")
-	if err == nil || other == nil || again == nil || waf.asked != 2 {
-		t.Errorf("errors %v, %v and %v: WAF was asked %d times, want 2", err, other, again, waf.asked)
-	}
-	_, err = protections.Subscribed(t.Context())
-	_, _, other = protections.Protection(t.Context(), "a")
-	if err == nil || other == nil || shield.asked != 1 {
-		t.Errorf("errors %v and %v: Shield was asked %d times, want 1", err, other, shield.asked)
+	webACL := func(ctx context.Context) error { _, err := acls.WebACL(ctx, "a"); return err }
+	named := func(ctx context.Context) error { _, err := acls.Named(ctx, "a"); return err }
+	protection := func(ctx context.Context) error { _, _, err := protections.Protection(ctx, "a"); return err }
+	subscribed := func(ctx context.Context) error { _, err := protections.Subscribed(ctx); return err }
+	for name, tc := range map[string]struct {
+		service       *brokenWAF
+		denied, other func(context.Context) error
+	}{
+		"names of web ACLs":          {waf, named, webACL},
+		"web ACLs of load balancers": {waf, webACL, named},
+		"the subscription":           {shield, subscribed, protection},
+		"protections":                {shield, protection, subscribed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock.SetTime(clock.Now().Add(failedAge))
+			tc.service.err, tc.service.asked = &smithy.GenericAPIError{Code: "AccessDeniedException"}, 0
+			gone, first, again := tc.denied(ended), tc.denied(t.Context()), tc.denied(t.Context())
+			if gone == nil || first == nil || again == nil || tc.service.asked != 2 {
+				t.Errorf("errors %v, %v and %v: asked %d times, want 2", gone, first, again, tc.service.asked)
+			}
+			tc.service.err = nil
+			if err := tc.other(t.Context()); err != nil || tc.service.asked != 3 {
+				t.Errorf("the other call: error %v, %d calls; want it made", err, tc.service.asked)
+			}
+		})
 	}
 }
 

@@ -21,8 +21,8 @@
 //	remembered.go    keeps the answers to what Network has asked AWS, for a time
 //	certificates.go  Issued: all issued certificates of ACM with their domains, among which listeners find theirs by host
 //	refresh.go       Refresh: reads a list of certificates again when it is too old, one read for all who wait; SparingACLs and
-//	                 SparingProtections: ask a service that fails once a minute, for all
+//	                 SparingProtections: make a call that fails once a minute, for all
 //	clients.go       the calls of AWS that are made
 //
-// View, Refresh, Issued, what is remembered, and services that are spared have a lock each. None is held for a call.
+// View, Refresh, Issued, what is remembered, and calls that are spared have a lock each. None is held for a call.
 package account

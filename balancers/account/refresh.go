@@ -100,15 +100,15 @@ func (r *Refresh) fail(err error, at time.Time) {
 	r.failure, r.failed = err, at
 }
 
-// sparing remembers that a service fails, of which AWS allows few calls: it is asked once in failedAge until it answers, whoever asks, so
-// that those who need it do not have all workers wait for it.
+// sparing remembers that a call fails, of which AWS allows few: it is made once in failedAge until it succeeds, whoever asks, so that those
+// who need it do not have all workers wait for it. Other calls of the service may succeed: each has its own.
 type sparing struct {
 	mu      sync.Mutex // guards what follows; held for no call
-	failure error      // nil when it answers
-	asked   time.Time  // when it was asked last
+	failure error      // nil when it succeeds
+	asked   time.Time  // when it was made last
 }
 
-// ask calls the service, unless it has failed a short time ago: then the error is that one.
+// ask makes the call, unless it has failed a short time ago: then the error is that one.
 func ask[T any](ctx context.Context, s *sparing, now clock.PassiveClock, call func() (T, error)) (none T, err error) {
 	if err := s.begin(now.Now()); err != nil {
 		return none, err
@@ -120,7 +120,7 @@ func ask[T any](ctx context.Context, s *sparing, now clock.PassiveClock, call fu
 	return value, err
 }
 
-// begin takes in that the service is asked. One that has failed is asked by nobody else meanwhile.
+// begin takes in that the call is made. One that has failed is made by nobody else meanwhile.
 func (s *sparing) begin(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,30 +143,30 @@ func (s *sparing) end(err error, now time.Time) {
 // SparingACLs are web ACLs that are not asked for all the time while the calls fail.
 type SparingACLs struct {
 	WebACLs
-	Clock clock.PassiveClock
-	sparing
+	Clock         clock.PassiveClock
+	guards, names sparing
 }
 
 // WebACL implements WebACLs.
 func (s *SparingACLs) WebACL(ctx context.Context, loadBalancer string) (string, error) {
-	return ask(ctx, &s.sparing, s.Clock, func() (string, error) { return s.WebACLs.WebACL(ctx, loadBalancer) })
+	return ask(ctx, &s.guards, s.Clock, func() (string, error) { return s.WebACLs.WebACL(ctx, loadBalancer) })
 }
 
 // Named implements WebACLs.
 func (s *SparingACLs) Named(ctx context.Context, name string) (string, error) {
-	return ask(ctx, &s.sparing, s.Clock, func() (string, error) { return s.WebACLs.Named(ctx, name) })
+	return ask(ctx, &s.names, s.Clock, func() (string, error) { return s.WebACLs.Named(ctx, name) })
 }
 
 // SparingProtections are protections, likewise.
 type SparingProtections struct {
 	Protections
-	Clock clock.PassiveClock
-	sparing
+	Clock                      clock.PassiveClock
+	protections, subscriptions sparing
 }
 
 // Protection implements Protections.
 func (s *SparingProtections) Protection(ctx context.Context, loadBalancer string) (id string, own bool, err error) {
-	p, err := ask(ctx, &s.sparing, s.Clock, func() (p stack.Protection, err error) {
+	p, err := ask(ctx, &s.protections, s.Clock, func() (p stack.Protection, err error) {
 		p.ID, p.Own, err = s.Protections.Protection(ctx, loadBalancer)
 		return p, err
 	})
@@ -175,5 +175,5 @@ func (s *SparingProtections) Protection(ctx context.Context, loadBalancer string
 
 // Subscribed implements Protections.
 func (s *SparingProtections) Subscribed(ctx context.Context) (bool, error) {
-	return ask(ctx, &s.sparing, s.Clock, func() (bool, error) { return s.Protections.Subscribed(ctx) })
+	return ask(ctx, &s.subscriptions, s.Clock, func() (bool, error) { return s.Protections.Subscribed(ctx) })
 }
