@@ -53,11 +53,14 @@ func TestAMemberThatIsNotServedWhereItMovesKeepsItsStatus(t *testing.T) {
 		"the load balancer has another scheme": {scheme: "internet-facing"},
 		"AWS refuses its rule":                 {result: refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "InvalidLoadBalancerAction")},
 		"its rule cannot be made yet":          {result: refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"), err: true},
+		"AWS refuses its web ACL":              {result: refusedWith(steps.SetWebACL{WebACL: testACL}, "AccessDenied"), err: true},
+		"AWS gives no answer to its setting":   {result: refusedWith(steps.SetHealthCheck{Group: stack.Ref{Part: part("a")}}, "InternalFailure"), err: true},
 		"its rule has no room":                 {rules: []plan.Overflow{{Rule: stack.Rule{Owner: "shop/a"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			moves := served(ingressOf("a", other), oldHost, edge)
 			moves.Annotations["alb.ingress.kubernetes.io/scheme"] = cmp.Or(tc.scheme, "internal")
+			moves.Annotations["alb.ingress.kubernetes.io/wafv2-acl-arn"] = testACL
 			b := newBed(t, webService(), moves, served(ingressOf("good", other), newHost, other))
 			b.see(edge, balancer("old", true, 80))
 			b.see(other, balancer("new", true, 80))
@@ -76,6 +79,33 @@ func TestAMemberThatIsNotServedWhereItMovesKeepsItsStatus(t *testing.T) {
 				t.Errorf("status %s once its new group serves it, want %s", hostname(b.get("a")), newHost)
 			}
 		})
+	}
+}
+
+// All that a member asks for was made but a setting: its clients are served.
+func TestAMemberGetsTheNameThoughASettingIsRefused(t *testing.T) {
+	for name, change := range map[string]steps.Change{
+		"an attribute":   steps.SetLoadBalancerAttributes{Attributes: map[string]string{"idle_timeout.timeout_seconds": "9"}},
+		"a health check": steps.SetHealthCheck{Group: stack.Ref{Part: part("joins")}},
+		"a capacity":     steps.SetCapacity{Units: 1000},
+	} {
+		for _, code := range []string{"InvalidConfigurationRequest", "AccessDenied"} {
+			t.Run(name+", "+code, func(t *testing.T) {
+				joins := ingressOf("joins", edge)
+				joins.Annotations["alb.ingress.kubernetes.io/load-balancer-attributes"] = "idle_timeout.timeout_seconds=9"
+				joins.Annotations["alb.ingress.kubernetes.io/minimum-load-balancer-capacity"] = "CapacityUnits=1000"
+				b := newBed(t, webService(), joins, served(ingressOf("member", edge), oldHost, edge))
+				b.see(edge, balancer("old", true, 80))
+				b.apply = func(apply.Pass) apply.Result { return refusedWith(change, code) }
+				if b.mustPass(edge); hostname(b.get("joins")) != oldHost {
+					t.Errorf("status %q, want %s", hostname(b.get("joins")), oldHost)
+				}
+				b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
+				if held := b.mustHeld(); !slices.Equal(held, []string{"shop/joins"}) {
+					t.Errorf("members %q are held, want the one that asks for it", held)
+				}
+			})
+		}
 	}
 }
 

@@ -73,6 +73,12 @@ func isHoldable(failure apply.Failure, seen stack.Stack) bool {
 		})
 }
 
+// isMereSetting reports whether all that is refused is a setting: the rest was made, and serves without it. A web ACL is more than that.
+func isMereSetting(failure apply.Failure, seen stack.Stack) bool {
+	_, guards := steps.Guarded(failure.Step.Change)
+	return apply.Sets(failure.Step.Change) && !guards && isHoldable(failure, seen)
+}
+
 func (p *pass) member(name string) *networkingv1.Ingress {
 	for _, member := range p.members.Active {
 		if membership.NameOf(member.Ingress) == name {

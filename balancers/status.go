@@ -66,7 +66,7 @@ func (p statuses) isUnserved(member *networkingv1.Ingress) bool {
 	name := membership.NameOf(member)
 	isHeld := func(m stack.Member) bool { return m.Held && m.Name == name }
 	isOver := func(o plan.Overflow) bool { return o.Rule.Owner == name }
-	isFailed := func(f apply.Failure) bool { return owners.Of(f, p.wanted, p.seen) == name }
+	isFailed := func(f apply.Failure) bool { return owners.Of(f, p.wanted, p.seen) == name && !isMereSetting(f, p.seen) }
 	return !p.isServed(member) && (slices.ContainsFunc(p.wanted.Members, isHeld) || slices.ContainsFunc(p.overflow, isOver) ||
 		slices.ContainsFunc(p.result.Failures, isFailed))
 }

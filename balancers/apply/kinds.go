@@ -115,6 +115,9 @@ func change[D any, C steps.Change](e effect, do func(D, context.Context, C) erro
 // Removes reports whether the change takes something away: a group is not done before it is made.
 func Removes(change steps.Change) bool { return kinds[reflect.TypeOf(change)].effect == removes }
 
+// Sets reports whether the change is a setting that nothing else depends on.
+func Sets(change steps.Change) bool { return kinds[reflect.TypeOf(change)].effect == sets }
+
 // part is how later steps name what the change makes, "" when it makes nothing that has an ID.
 func (d *doing) part(change steps.Change) string {
 	switch c := change.(type) {
