@@ -99,24 +99,27 @@ func (p *pass) hasLoadBalancer() bool {
 	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 })
 }
 
-// What AWS does not remove because something else uses it is often free in a moment. Later it is tried again after a tenth of the time that
-// it has taken: somebody else must first let go of it.
+// What AWS does not do yet it often does in a moment. What it does not remove because something else uses it is later tried again after a
+// tenth of the time that it has taken: somebody else must first let go of it.
 const (
 	lingerPause    = 10 * time.Second
 	lingerPatience = 5 * time.Minute
 )
 
-// lingers is since when something cannot be removed, and whether that was logged.
+// lingers is since when something cannot be removed, as something else uses it, and whether that was logged.
 type lingers struct {
 	since  time.Time
 	logged bool
 }
 
-// awaitLingering has the next pass come when it is time to try what cannot be removed yet. After a while it tells of it.
+// awaitLingering has the next pass come when it is time to try what cannot be done yet. After a while it tells of what something else uses.
 func (p *pass) awaitLingering(ctx context.Context) {
 	for _, later := range p.result.Later {
-		if !later.IsKept() {
+		switch {
+		case awserr.IsInUse(later.Err):
 			p.lingering[steps.Step{Change: later.Step.Change}.String()] = later.Err
+		case !later.IsKept():
+			p.soon(lingerPause)
 		}
 	}
 	now, before := p.Clock.Now(), p.memory.lingering

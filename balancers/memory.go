@@ -45,7 +45,7 @@ type memory struct {
 	// closed is the change of security groups that passes wait to make until targets let in the new ones, and since when; "" for none.
 	closed      string
 	closedSince time.Time
-	// lingering is what the last pass could not remove, by what it tried.
+	// lingering is what the last pass could not remove, as something else uses it, by what it tried.
 	lingering map[string]lingers
 	// lookedAgain is when the stack was read again last because a policy had refused a removal.
 	lookedAgain time.Time

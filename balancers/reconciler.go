@@ -145,7 +145,7 @@ type pass struct {
 	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case
 	result       apply.Result
-	lingering    map[string]error // what cannot be removed yet, by what is tried
+	lingering    map[string]error // what cannot be removed, as something else uses it, by what is tried
 	notices      []notice
 	expiries     map[string]time.Time // of certificates, by ARN
 	before       []string             // ARNs of the load balancers that were seen before the steps
