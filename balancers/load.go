@@ -176,8 +176,8 @@ func (p *pass) leaveUnknown(why error) {
 	p.soon(unknownPause)
 }
 
-// unknownPause is when it is asked again for what could not be read. AWS allows few of these calls, and services that fail are asked once a
-// minute for all groups.
+// unknownPause is when it is asked again for what could not be read. AWS allows few of these calls, and those of WAF and Shield, while they
+// fail, are made once a minute for all groups.
 const unknownPause = time.Minute
 
 // isUnknown reports whether a web ACL is wanted and it is not known which one there is.
