@@ -190,7 +190,8 @@ func deleteAll(v *view, d *draft) {
 }
 
 // deleteLeft deletes what serves and is not, nor may be, of the members, which are all held: rules, then target groups that nothing names
-// any more. Default actions of others go, too. All else is left to the next plan for a good member.
+// any more. Default actions of others go, too. What sends to no target group of the stack stays: it may be that of a held member, whose
+// hosts or ports have changed. All else is left to the next plan for a good member.
 func deleteLeft(v *view, d *draft) {
 	m := &matcher{view: v}
 	var all []*listener
@@ -198,6 +199,7 @@ func deleteLeft(v *view, d *draft) {
 		for i := range balancer.Listeners {
 			seen := &balancer.Listeners[i]
 			l := m.matchListener(m.keep(*seen), seen)
+			l.surplus = slices.DeleteFunc(l.surplus, func(rule *stack.Rule) bool { return !m.isOurs(rule.Action) })
 			ruleSteps{d, v.wanted.ID.Kind}.delete(l)
 			if !actions.Same(seen.Default, l.wanted.Default) {
 				d.do("its default action differs", steps.ModifyListener{Listener: l.ref(), To: l.wanted})

@@ -86,6 +86,12 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 		}}
 	}
 
+	alone := func(host string, held bool) genStack {
+		return genStack{Members: []genMember{{Name: "ns/shop", Type: "ip", Held: held, Rules: []genRule{
+			{Port: 80, Host: host, Path: "/a", To: []genTarget{{0, 1}}}, {Port: 80, Host: host, Path: "/r", Other: "redirect"},
+		}}}}
+	}
+
 	for name, test := range map[string]struct {
 		from, to genStack
 		want     []string
@@ -270,6 +276,7 @@ func TestAPlanHasTheseSteps(t *testing.T) {
 			"delete binding ns/ns/k-s1:80ip",
 			"delete target group ns/k-s1:80 (T1)",
 		}},
+		"a redirect of a former host stays while all are held": {alone("a.test", false), alone("b.test", true), []string{}},
 		"a page goes that is for none of a held member's hosts": {maintained("a.test", 80, false), maintained("a.test", 80, true), []string{
 			"move 3 rules of listener 80",
 			"delete rule 80:1",
