@@ -137,11 +137,11 @@ type doing struct {
 const LateDelay = 30 * time.Second
 
 // Run does the steps in their order, the late ones after all others, once none of those was done for LateDelay. What depends on a wait is
-// not done, nor what must not be done because of a failure; the rest is. It ends early when nobody knows what came of a call, when it is
-// interrupted, or when ctx ends.
+// not done, nor what must not be done because of a failure, nor tags of what was to be written and is not; the rest is. It ends early when
+// nobody knows what came of a call, when it is interrupted, or when ctx ends.
 func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
-	isLate := func(s steps.Step) bool { return s.Late }
+	isLate := func(s steps.Step) bool { return s.Late && !d.blocked.isTagOfUnwritten(s.Change) }
 	if d.steps(ctx, func(s steps.Step) bool { return !s.Late }, len(pass.Plan)) && slices.ContainsFunc(pass.Plan, isLate) {
 		switch {
 		case d.changed:

@@ -458,6 +458,30 @@ func TestLateStepsComeLastAndAreBounded(t *testing.T) {
 	}
 }
 
+// A tag would say for good that a rule has the new client secret, which AWS never shows.
+func TestNoTagSaysWhatARuleOrListenerDoesNotHave(t *testing.T) {
+	refused, leftOut, rule := stack.Ref{ID: ruleARN(listenerARN, "a")}, stack.Ref{ID: ruleARN(listenerARN, "b")}, stack.Ref{ID: "arn-r"}
+	listener := stack.Ref{ID: otherARN}
+	to := stack.Rule{Action: stack.Action{Fixed: &stack.FixedResponse{Status: "404"}}}
+	planned := do(
+		steps.ModifyRule{Rule: refused, To: to}, steps.ModifyRule{Rule: leftOut, To: to},
+		steps.ModifyListener{Listener: listener, To: stack.Listener{Port: 80, Protocol: "HTTP", Default: to.Action}},
+	)
+	for _, of := range []stack.Ref{refused, leftOut, listener, rule} {
+		planned = append(planned,
+			steps.Step{Late: true, Change: steps.Tag{Of: of, Tags: map[string]string{"a": "b"}}},
+			steps.Step{Late: true, Change: steps.Untag{Of: of, Keys: []string{"c"}}},
+		)
+	}
+	f := good()
+	f.errs["ModifyRule "+refused.ID], f.errs["ModifyListener "+otherARN] = refusal("AccessDenied"), refusal("AccessDenied")
+	result, _ := run(t, f, planned...)
+	want := []string{"ModifyRule " + refused.ID, "ModifyListener " + otherARN, "AddTags arn-r", "RemoveTags arn-r"}
+	if diff := cmp.Diff(want, f.calls); diff != "" || len(result.LeftOut) != 1 {
+		t.Errorf("left out %+v, want the second rule alone; calls (-want +got):\n%s", result.LeftOut, diff)
+	}
+}
+
 // A pass gives way when it has changed something: to know that a wait holds is nothing that the next one could build on.
 func TestAnInterruptedPassLeavesTheRestToTheNext(t *testing.T) {
 	late := steps.Step{Late: true, Change: newGroup("b")}

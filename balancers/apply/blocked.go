@@ -4,6 +4,7 @@
 package apply
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -31,6 +32,8 @@ type blocked struct {
 	stack bool
 	// all is that, and what is in listeners: what could not be made may be to take requests from any of them.
 	all bool
+	// unwritten are the rules and listeners that do not have what their tags would say of them, such as the version of a client secret.
+	unwritten []string
 	// securityGroups says that the load balancer does not have those that are wanted: what bindings say of them must not change.
 	securityGroups bool
 	// lingering says that a binding is not gone yet, whose registrar still needs its target group.
@@ -69,6 +72,23 @@ func (b *blocked) failed(change steps.Change, e effect) {
 		}
 		b.listeners[listener] = true
 	}
+	switch c := change.(type) {
+	case steps.ModifyListener:
+		b.unwritten = append(b.unwritten, c.Listener.ID)
+	case steps.ModifyRule:
+		b.unwritten = append(b.unwritten, c.Rule.ID)
+	}
+}
+
+// isTagOfUnwritten reports whether the change is of tags that would say of a rule or listener what it does not have. A later pass makes it.
+func (b *blocked) isTagOfUnwritten(change steps.Change) bool {
+	switch c := change.(type) {
+	case steps.Tag:
+		return slices.Contains(b.unwritten, c.Of.ID)
+	case steps.Untag:
+		return slices.Contains(b.unwritten, c.Of.ID)
+	}
+	return false
 }
 
 // listenerOf is the listener whose requests alone the change is about, "" when there is no such listener.
