@@ -109,11 +109,8 @@ func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
 	return seen.Target.ID != "" && seen.Target.ID == v.behind.ID && seen.TargetPort == wanted.TargetPort
 }
 
-// sharedTag is the key of the resource tag of the security group that load balancers share.
-const sharedTag = "elbv2.k8s.aws/resource"
-
 func (v *view) partOf(group *stack.SecurityGroup) string {
-	return cmp.Or(group.Tags[v.wanted.ID.Kind.ResourceTag()], group.Tags[sharedTag])
+	return cmp.Or(group.Tags[v.wanted.ID.Kind.ResourceTag()], group.Tags[stack.SharedResourceTag])
 }
 
 // seenSecurityGroup is the first of its part, nil for none.
