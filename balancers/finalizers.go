@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -93,10 +93,14 @@ func (p claims) awaitsEnd() bool {
 		len(p.members.Active) == 0 && !slices.ContainsFunc(p.result.Failures, isProtected)
 }
 
-// hasTargetGroup reports whether a target group of an inactive member is there.
+// hasTargetGroup reports whether a target group of an inactive member is there. One that nobody wants may be that of an active member with a
+// longer name, which is held.
 func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
+	name := membership.NameOf(member)
 	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
-		return strings.HasPrefix(g.Part, membership.NameOf(member)+"-") && owners.OfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == ""
+		isIts := func(m stack.Member) bool { return len(m.Name) > len(name) && plan.MayBeOf(&g, m.Name, p.seen.Bindings) }
+		return plan.MayBeOf(&g, name, p.seen.Bindings) && owners.OfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == "" &&
+			!slices.ContainsFunc(p.wanted.Members, isIts)
 	})
 }
 

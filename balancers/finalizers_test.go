@@ -153,6 +153,36 @@ func TestNobodyWaitsForTheEndOfALoadBalancer(t *testing.T) {
 	}
 }
 
+// Something new waits for its targets, and a member is deleted whose name begins that of a held one.
+func TestADeletedMemberWaitsForItsOwnTargetGroupsAlone(t *testing.T) {
+	group := stack.TargetGroup{ARN: "arn", Part: "shop/a-b-web:80"}
+	bindingOf := func(service string) []stack.Binding {
+		return []stack.Binding{{Namespace: "shop", Group: stack.Ref{ID: "arn"}, Spec: stack.BindingSpec{Service: service}}}
+	}
+	for name, tc := range map[string]struct {
+		group    stack.TargetGroup
+		bindings []stack.Binding
+		want     bool // it waits
+	}{
+		"one of the held member":         {group, bindingOf("web"), false},
+		"one that may be the held one's": {group, nil, false},
+		"one of its own":                 {group, bindingOf("b-web"), true},
+		"one that can only be its own":   {stack.TargetGroup{ARN: "arn", Part: "shop/a-web:80"}, nil, true},
+		"one of another Ingress":         {stack.TargetGroup{ARN: "arn", Part: "shop/c-web:80"}, nil, false},
+	} {
+		p := claims{&pass{
+			wanted: stack.Stack{Members: []stack.Member{{Name: "shop/a-b", Held: true}, {Name: "shop/c"}}},
+			seen: stack.Stack{
+				LoadBalancers: []stack.LoadBalancer{balancer("edge", true, 80)}, TargetGroups: []stack.TargetGroup{tc.group}, Bindings: tc.bindings,
+			},
+			result: apply.Result{Waits: []steps.Wait{{Healthy: stack.Ref{Part: "shop/c-web:80"}}}},
+		}}
+		if got := !p.isTakenAway(ingressOf("a", edge)); got != tc.want {
+			t.Errorf("%s: it waits: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
 // needed are how many Secrets groups need.
 type needed map[membership.Group]int
 

@@ -29,7 +29,7 @@ func findHeld(wanted, seen *stack.Stack) held {
 		}
 		longest := 0
 		for i, member := range h.members {
-			if n := len(member.Name); member.Held && n > longest && mayBeOf(&group, member.Name, seen.Bindings) {
+			if n := len(member.Name); member.Held && n > longest && MayBeOf(&group, member.Name, seen.Bindings) {
 				h.groups[group.ARN], longest = i, n
 			}
 		}
@@ -38,9 +38,9 @@ func findHeld(wanted, seen *stack.Stack) held {
 	return h
 }
 
-// mayBeOf reports whether a target group is a member's. Its part is the names of the member and of the Service, joined by a hyphen, and
+// MayBeOf reports whether a target group is a member's. Its part is the names of the member and of the Service, joined by a hyphen, and
 // either name may have hyphens. The binding names the Service. Without one, it may be that of each member whose name its part begins with.
-func mayBeOf(group *stack.TargetGroup, member string, bindings []stack.Binding) bool {
+func MayBeOf(group *stack.TargetGroup, member string, bindings []stack.Binding) bool {
 	if !strings.HasPrefix(group.Part, member+"-") {
 		return false
 	}
@@ -60,7 +60,7 @@ func mayBeOf(group *stack.TargetGroup, member string, bindings []stack.Binding) 
 
 // isOfMember reports whether a target group is one of a member's that has not left.
 func (v *view) isOfMember(group *stack.TargetGroup) bool {
-	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return mayBeOf(group, m.Name, v.seen.Bindings) })
+	return slices.ContainsFunc(v.wanted.Members, func(m stack.Member) bool { return MayBeOf(group, m.Name, v.seen.Bindings) })
 }
 
 // maySendOn reports whether others than its owner may use the action for a while: it sends requests to target groups of good members alone.

@@ -44,6 +44,17 @@ func TestALateRuleHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// A member has left whose name begins with that of the one whose new rule waits. What it has left is not that one's own.
+func TestALateRuleHoldsUpNoOtherOfALongerName(t *testing.T) {
+	m, gone, k := one("ns/m", "/*", 2), one("ns/m-s1", "/a", 0), one("ns/k", "/k", 1)
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{gone, k}})
+	plan, _ := Make(genStack{Members: []genMember{m, k}}.want(), w.seen(), Options{})
+	if first := texts(plan[:slices.IndexFunc(plan, isWaiting)]); !slices.Contains(first, "delete target group ns/m-s1-s0:80 (T1)") {
+		t.Errorf("before the wait: %q, want the target group deleted of the member that has left", first)
+	}
+}
+
 // untilWait does the steps of plans to the stack before the first that waits, as often as that, and returns the last plan.
 func untilWait(t *testing.T, w *world, wanted stack.Stack, passes int) (plan steps.Plan) {
 	t.Helper()

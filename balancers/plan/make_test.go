@@ -629,7 +629,7 @@ func TestAHeldMemberKeepsWhatMayBeItsOwn(t *testing.T) {
 		"a binding of another namespace":    {[]stack.Binding{bindingOf("elsewhere", "s0")}, true},
 		"a binding of a Service of no part": {[]stack.Binding{bindingOf("ns", "s9")}, true},
 	} {
-		if got := mayBeOf(&stack.TargetGroup{ARN: "arn", Part: "ns/m-s1-s0:80"}, "ns/m", tc.bindings); got != tc.want {
+		if got := MayBeOf(&stack.TargetGroup{ARN: "arn", Part: "ns/m-s1-s0:80"}, "ns/m", tc.bindings); got != tc.want {
 			t.Errorf("%s: may be of the held member: %v, want %v", name, got, tc.want)
 		}
 	}

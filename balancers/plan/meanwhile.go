@@ -251,7 +251,10 @@ func (t interim) isOwn(l *listener, rule *stack.Rule, member string) bool {
 
 // isOf reports whether an action forwards to target groups of one member alone.
 func (v *view) isOf(action stack.Action, member string) bool {
-	isOther := func(w stack.Weighted) bool { return !strings.HasPrefix(v.seenRef(w.Group).Part, member+"-") }
+	isOther := func(w stack.Weighted) bool {
+		i := slices.IndexFunc(v.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == w.Group.ID })
+		return i < 0 || !MayBeOf(&v.seen.TargetGroups[i], member, v.seen.Bindings)
+	}
 	return action.Forward != nil && !slices.ContainsFunc(action.Forward.Groups, isOther)
 }
 
