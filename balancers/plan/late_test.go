@@ -138,6 +138,27 @@ func TestALateRuleWithoutTagsIsAwaitedAgain(t *testing.T) {
 	}
 }
 
+// A load balancer was to be replaced, and is to stay after all. The other one is to go.
+func TestALateRuleOfALoadBalancerThatStaysWaitsOn(t *testing.T) {
+	a, k := one("ns/a", "/a", 0), one("ns/k", "/k", 1)
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{a, k}})
+	w.rest()
+	w.client = w.LoadBalancers[0].ARN
+	wanted := genStack{Members: []genMember{one("ns/n", "/*", 2), a, k}}
+	untilWait(t, w, wanted.want(), 1)
+	other := wanted
+	other.Internal = true
+	untilWait(t, w, other.want(), 1)
+	if len(w.LoadBalancers) != 2 {
+		t.Fatalf("%d load balancers, want another one", len(w.LoadBalancers))
+	}
+	untilWait(t, w, wanted.want(), 2)
+	if got := w.answer(request{80, "a.test", "/a"}); got != "s0" {
+		t.Errorf("the path is answered by %q, want the Service that answers until the other one is healthy", got)
+	}
+}
+
 // The first of two late rules is moved up, and a third one comes, which is to be tried after the second.
 func TestALateRuleStandsBehindThoseOfEarlierPasses(t *testing.T) {
 	a, k := one("ns/a", "/a", 0), one("ns/k", "/k", 1)

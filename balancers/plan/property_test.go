@@ -57,6 +57,10 @@ func TestRewritesAndLoginsKeepEachRoute(t *testing.T) {
 // A load balancer was to be replaced, and another target group serves on the new one by now, which is to be replaced as well.
 func TestWhatServesOnANewLoadBalancerIsAwaited(t *testing.T) { checkTurn(t, 19429, 9) }
 
+// A load balancer is replaced, and a rule of a pass that ended midway, whose target group has no targets, answers a path there that nobody
+// serves; a new rule overlaps it.
+func TestNoRuleIsLateOnANewLoadBalancer(t *testing.T) { checkTurn(t, 7330, 33) }
+
 // Two load balancers in front have the two names of a target group.
 func TestATargetGroupFindsAThirdName(t *testing.T) { checkTurn(t, 12821, 9) }
 
