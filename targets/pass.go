@@ -99,7 +99,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		in.Gate, in.ClaimFailure, in.Policy, in.Now = s.gates.Gate(), s.claims.Failure(), r.Policy, r.Clock.Now()
 		in.Opened, in.Detached = s.gates.Opened(in.Now), s.detached
 		in.Unlisted = func(pod *corev1.Pod) (string, bool) {
-			return r.resolver.WhyUnlisted(binding, in.Resolution.Service, pod)
+			return r.resolver.WhyUnlisted(binding, in.Resolution, pod)
 		}
 		result := conditions.Decide(in)
 		s.detached, unlisted = result.Detached, result.Unlisted

@@ -300,6 +300,40 @@ func TestResolveTellsNotOfWhatAnotherSliceListsRightly(t *testing.T) {
 	}, pod, wrong, newSlice("web-1", pod))
 }
 
+// Ports of a slice beyond the first ones are not in memory.
+func TestResolveTellsOfPortsThatAreNotRead(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	pod.Labels = nil // slices that are written by hand may list it
+	known := targetgroup.Targets{one: {Presence: targetgroup.Registered}}
+	for name, tc := range map[string]struct {
+		before int // ports, before that of the Service
+		want   endpoints.State
+		told   int
+	}{
+		"the last one that is read": {endpoints.MaxPorts - 1, endpoints.Desired, 0},
+		"the next one":              {endpoints.MaxPorts, endpoints.Undetermined, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slice := newSlice("web-1", pod)
+			var others []discoveryv1.EndpointPort
+			for port := range tc.before {
+				others = append(others, discoveryv1.EndpointPort{Name: ptr.To(fmt.Sprintf("p%d", port)), Port: ptr.To(int32(port) + 1)})
+			}
+			slice.Ports = append(others, slice.Ports...)
+			inBed(t, func(b *bed) {
+				res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
+				b.must(err)
+				if ep, there := res.Endpoints[one]; !there || ep.State != tc.want || len(res.Odd) != tc.told {
+					t.Errorf("its target is %s, told %v; want it %s, told %d times", ep.State, res.Odd, tc.want, tc.told)
+				}
+				if why, _ := b.resolver.WhyUnlisted(newBinding(), res, pod); tc.told > 0 && !strings.Contains(why, "without port") {
+					t.Errorf("the pod is unlisted as %s", why)
+				}
+			}, pod, slice)
+		})
+	}
+}
+
 func TestRegistrarTellsOfSkippedEndpoints(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")
 	slice := newSlice("web-1", pod)

@@ -117,7 +117,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 	return nil
 }
 
-// keepSkipped adds a target without a pod that a slice lists although it cannot be one, or may list beyond MaxEndpoints: it is not ours to
+// keepSkipped adds a target without a pod that a slice lists although it cannot be one, or may list where nobody looks: it is not ours to
 // take out, unless its pod is gone.
 func (r resolving) keepSkipped(target elbv2.Target) {
 	_, skipped := r.skipped[target]

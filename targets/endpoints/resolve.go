@@ -98,12 +98,14 @@ type Resolution struct {
 	Missing string
 	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports or endpoints, by name, and why. A healthy cluster has none.
 	Odd map[string]string
-	// cut: the slices list more than MaxEndpoints.
+	// cut: the slices have more endpoints or ports than are looked at.
 	cut bool
 	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
 	Skipped string
 	// Unseen is for Pass.After.
 	Unseen Unseen
+	// portless are the names of the EndpointSlices of the Service that do not have its port.
+	portless map[string]bool
 }
 
 // Resolver reads the cluster: pods and slices from indexes, the rest from the caches.
@@ -174,6 +176,7 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 		Draining:  map[elbv2.Target]*corev1.Pod{},
 		Odd:       map[string]string{},
 		Unseen:    Unseen{},
+		portless:  map[string]bool{},
 	}
 	var err error
 	if res.Service, err = ServiceOf(ctx, p.reader, binding); err != nil {

@@ -20,6 +20,9 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
+// MaxPorts is how many ports of a slice, or of a Service, are read: the first ones. A slice of Kubernetes' own has the ports of its Service.
+const MaxPorts = 1000
+
 // MaxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
 // such a Service have one port; one that a user writes may have thousands, for each of its thousand endpoints.
 const MaxUnnamedPorts = 10
@@ -36,12 +39,8 @@ func (r resolving) fromSlices(ctx context.Context, portName string) error {
 			continue
 		}
 		ports := slicePorts(slice, portName)
-		if len(ports) > MaxUnnamedPorts {
-			r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has %d ports: the first %d are targets of a Service port "+
-				"without a name", slice.Name, len(ports), MaxUnnamedPorts)
-			ports = ports[:MaxUnnamedPorts]
-		}
-		for _, port := range ports {
+		r.notePorts(slice, len(ports))
+		for _, port := range ports[:min(len(ports), MaxUnnamedPorts)] {
 			for i := range slice.Endpoints {
 				if seen++; seen > MaxEndpoints {
 					r.cut(slice)
@@ -63,6 +62,22 @@ func (r resolving) cut(slice *discoveryv1.EndpointSlice) {
 		"neither registered nor deregistered, from EndpointSlice %s on", r.binding.Spec.ServiceRef.Name, MaxEndpoints, slice.Name)
 }
 
+// notePorts notes that none of a slice's ports is the Service's, and has users told of ports that are left out.
+func (r resolving) notePorts(slice *discoveryv1.EndpointSlice, found int) {
+	switch {
+	case found > MaxUnnamedPorts:
+		r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has more than %d ports: the first %d are targets of a Service port without a name",
+			slice.Name, MaxUnnamedPorts, MaxUnnamedPorts)
+	case found == 0 && len(slice.Ports) > MaxPorts:
+		r.res.cut = true
+		r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has more than %d ports: only the first %d are read, and none is the Service's port %q",
+			slice.Name, MaxPorts, MaxPorts, r.binding.Spec.ServiceRef.Port.String())
+	}
+	if found == 0 {
+		r.res.portless[slice.Name] = true
+	}
+}
+
 func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
 	if binding.Spec.Family() == v1beta1.IPAddressTypeIPv6 {
 		return discoveryv1.AddressTypeIPv6
@@ -70,10 +85,10 @@ func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
 	return discoveryv1.AddressTypeIPv4
 }
 
-// slicePorts are the ports of the slice that have the name, or all of them for a Service port without one.
+// slicePorts are those of the first MaxPorts ports of the slice that have the name, or all of these for a Service port without one.
 func slicePorts(slice *discoveryv1.EndpointSlice, name string) []int32 {
 	var out []int32
-	for _, port := range slice.Ports {
+	for _, port := range slice.Ports[:min(len(slice.Ports), MaxPorts)] {
 		if port.Port != nil && (name == "" || ptr.Deref(port.Name, "") == name) {
 			out = append(out, *port.Port)
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/fixture"
 )
 
 // ownedGroup is a Group whose targets are registered for that pod.
@@ -88,5 +89,22 @@ func TestPlaceKnowsOfASecondPodThatIsOrMayBeWanted(t *testing.T) {
 				t.Errorf("shared: %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+// There may be many pods without an endpoint, and slices with many ports: these are looked at once in a pass.
+func TestWhyUnlistedIsAsThePassFoundIt(t *testing.T) {
+	pod, slice := newPod("web-0", "10.0.0.1"), newSlice("web-1", newPod("web-0", "10.0.0.1"))
+	cache := NewCache()
+	cache.slices().change(nil, slice)
+	res := Resolution{Service: fixture.Service(), Endpoints: map[elbv2.Target]Endpoint{}, Unseen: Unseen{},
+		Odd: map[string]string{}, portless: map[string]bool{}}
+	r := resolving{Pass: NewResolver(nil, cache, false).ForPass(), binding: newBinding(), group: ownedGroup(""), res: &res}
+	if err := r.fromSlices(t.Context(), "http"); err != nil {
+		t.Fatal(err)
+	}
+	slice.Ports = nil
+	if why, lasting := cache.WhyUnlisted(newBinding(), res, pod); lasting {
+		t.Errorf("the slice is looked at again: %s", why)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -96,7 +97,14 @@ func keptConditions(conditions []corev1.PodCondition, gates []corev1.PodReadines
 	return out
 }
 
-// StripSlice is a cache transform that keeps of an EndpointSlice what this package reads, and once what its endpoints share.
+// API servers do not check an endpoint's reference or zone. A longer reference, in bytes, is to no pod, and a longer zone is none.
+const (
+	maxReference = 1 << 10
+	maxZone      = 100
+)
+
+// StripSlice is a cache transform that keeps of an EndpointSlice what this package reads, and once what its endpoints share: of the ports
+// one more than is read, where there are more, which tells so, and of each endpoint the first address.
 func StripSlice(o any) (any, error) {
 	slice, ok := o.(*discoveryv1.EndpointSlice)
 	if !ok {
@@ -108,15 +116,18 @@ func StripSlice(o any) (any, error) {
 			Namespace: slice.Namespace, Name: slice.Name, UID: slice.UID, ResourceVersion: slice.ResourceVersion,
 			Labels: map[string]string{discoveryv1.LabelServiceName: slice.Labels[discoveryv1.LabelServiceName]},
 		},
-		AddressType: slice.AddressType, Ports: slice.Ports, Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
+		AddressType: slice.AddressType, Ports: keptPorts(slice.Ports), Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
 	}
 	zones, ready := map[string]*string{}, map[bool]*bool{}
 	for i, ep := range slice.Endpoints {
 		stripped.Endpoints[i] = discoveryv1.Endpoint{
-			Addresses: ep.Addresses, Conditions: discoveryv1.EndpointConditions{Ready: shared(ready, ep.Conditions.Ready)},
-			Zone: shared(zones, ep.Zone),
+			Addresses:  ep.Addresses[:min(len(ep.Addresses), 1)],
+			Conditions: discoveryv1.EndpointConditions{Ready: shared(ready, ep.Conditions.Ready)},
 		}
-		if ref := ep.TargetRef; ref != nil {
+		if len(ptr.Deref(ep.Zone, "")) <= maxZone {
+			stripped.Endpoints[i].Zone = shared(zones, ep.Zone)
+		}
+		if ref := ep.TargetRef; ref != nil && len(ref.Kind)+len(ref.Namespace)+len(ref.Name)+len(ref.UID) <= maxReference {
 			stripped.Endpoints[i].TargetRef = &corev1.ObjectReference{Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
 			if ref.Namespace != slice.Namespace {
 				stripped.Endpoints[i].TargetRef.Namespace = ref.Namespace
@@ -124,6 +135,17 @@ func StripSlice(o any) (any, error) {
 		}
 	}
 	return stripped, nil
+}
+
+func keptPorts(ports []discoveryv1.EndpointPort) []discoveryv1.EndpointPort {
+	if len(ports) == 0 {
+		return nil
+	}
+	kept := make([]discoveryv1.EndpointPort, min(len(ports), MaxPorts+1))
+	for i := range kept {
+		kept[i] = discoveryv1.EndpointPort{Name: ports[i].Name, Port: ports[i].Port}
+	}
+	return kept
 }
 
 // shared is the pointer to that value which was seen first.

@@ -263,6 +263,31 @@ func TestStripNodeKeepsWhatIsRead(t *testing.T) {
 	}
 }
 
+// What is kept of a slice is small, whatever its writer has put into it.
+func TestStripSliceBoundsWhatItKeeps(t *testing.T) {
+	long, slice := strings.Repeat("x", 10_000), newSlice("web-1", newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"))
+	for i := range 20_000 {
+		port := discoveryv1.EndpointPort{Name: ptr.To(fmt.Sprint(i)), Port: ptr.To(int32(i)), AppProtocol: &long}
+		slice.Ports = append(slice.Ports, port)
+	}
+	for i := range 100 {
+		slice.Endpoints[0].Addresses = append(slice.Endpoints[0].Addresses, fmt.Sprintf("10.0.1.%d", i))
+	}
+	slice.Endpoints[0].Zone, slice.Endpoints[1].TargetRef.Name = &long, long
+	got, err := StripSlice(slice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stripped := got.(*discoveryv1.EndpointSlice)
+	if size, most := stripped.Size(), 20*MaxPorts; size > most {
+		t.Errorf("%d bytes are kept of %d, want at most %d", size, slice.Size(), most)
+	}
+	first := stripped.Endpoints[0]
+	if first.TargetRef.Name != "web-0" || first.Addresses[0] != "10.0.0.1" || len(stripped.Ports) != MaxPorts+1 {
+		t.Errorf("%d ports are kept, of a sound endpoint %v", len(stripped.Ports), first)
+	}
+}
+
 func TestStripSliceKeepsWhatIsRead(t *testing.T) {
 	first, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
 	slice := newSlice("web-1", first, second)

@@ -13,10 +13,10 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// WhyUnlisted says why no endpoint is made of a pod that the Service selects. Lasting is whether that stays so until somebody
+// WhyUnlisted says why the binding's resolution has no endpoint for a pod that the Service selects. Lasting is whether that stays so until somebody
 // changes something: otherwise the EndpointSlices may only be late.
-func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, service *corev1.Service, pod *corev1.Pod) (why string, lasting bool) {
-	family, port := addressType(binding), binding.Spec.ServiceRef.Port.String()
+func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, res Resolution, pod *corev1.Pod) (why string, lasting bool) {
+	service, family, port := res.Service, addressType(binding), binding.Spec.ServiceRef.Port.String()
 	switch {
 	case service.Spec.Type == corev1.ServiceTypeExternalName:
 		return fmt.Sprintf("Service %q is of type ExternalName, which has no endpoints", service.Name), true
@@ -24,7 +24,7 @@ func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, service *corev1
 		return fmt.Sprintf("Service %q has no %s addresses (spec.ipFamilies: %v), and the target group takes no others: add that family "+
 			"to the Service (spec.ipFamilyPolicy: PreferDualStack), or bind a target group of the other",
 			service.Name, family, service.Spec.IPFamilies), true
-	case x.listedWithoutPort(binding, service, pod):
+	case x.isListedWithoutPort(res, pod):
 		return fmt.Sprintf("the EndpointSlices of Service %q list the pod without port %q: have the port's targetPort name a port "+
 			"that the pod's containers declare, or be a number", service.Name, port), true
 	default:
@@ -38,10 +38,8 @@ func hasFamily(service *corev1.Service, family discoveryv1.AddressType) bool {
 	return len(service.Spec.IPFamilies) == 0 || slices.Contains(service.Spec.IPFamilies, corev1.IPFamily(family))
 }
 
-func (x *Cache) listedWithoutPort(binding *v1beta1.TargetGroupBinding, service *corev1.Service, pod *corev1.Pod) bool {
-	port, _ := servicePort(service, binding)
+func (x *Cache) isListedWithoutPort(res Resolution, pod *corev1.Pod) bool {
 	return slices.ContainsFunc(x.SliceByPod.At(pod.Namespace, pod.Name), func(slice *discoveryv1.EndpointSlice) bool {
-		return slice.Labels[discoveryv1.LabelServiceName] == service.Name && slice.AddressType == addressType(binding) &&
-			len(slicePorts(slice, port.Name)) == 0
+		return res.portless[slice.Name]
 	})
 }

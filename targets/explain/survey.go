@@ -107,7 +107,7 @@ func (s *Surveyor) Survey(ctx context.Context, binding *v1beta1.TargetGroupBindi
 	}
 	survey := surveyOf(res)
 	survey.NodesUnread = !binding.Spec.IsIP() && len(res.Endpoints)+len(res.Odd) == 0 && slices.Contains(s.reader.unread, "nodes")
-	survey.whyUnlisted = func(pod *corev1.Pod) (string, bool) { return r.WhyUnlisted(binding, res.Service, pod) }
+	survey.whyUnlisted = func(pod *corev1.Pod) (string, bool) { return r.WhyUnlisted(binding, res, pod) }
 	return survey, nil
 }
 

@@ -207,11 +207,11 @@ var endpointSlice = fields{
 		12: keyed(isReadAnnotation),
 	}},
 	2: {of: fields{
-		1: whole,                  // addresses
-		2: {of: fields{1: whole}}, // whether it is ready
-		4: whole,                  // targetRef
-		7: whole,                  // zone
+		1: {most: 1},                                            // addresses
+		2: {of: fields{1: whole}},                               // whether it is ready
+		4: {of: fields{1: whole, 2: whole, 3: whole, 4: whole}}, // targetRef: kind, namespace, name, uid
+		7: whole,                                                // zone
 	}},
-	3: whole, // ports
-	4: whole, // addressType
+	3: {of: fields{1: whole, 3: whole}, most: endpoints.MaxPorts + 1}, // ports: name, port
+	4: whole,                                                          // addressType
 }

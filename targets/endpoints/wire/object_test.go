@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
@@ -98,6 +100,27 @@ func TestFilterDropsGatesAndLabelsBeyondTheirBounds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestFilterDropsWhatIsNotReadOfALargeSlice(t *testing.T) {
+	for _, ports := range []int{endpoints.MaxPorts, endpoints.MaxPorts + 1, 20_000} {
+		t.Run(fmt.Sprint(ports), func(t *testing.T) {
+			slice := filled(1, &discoveryv1.EndpointSlice{})
+			slice.Ports = nil
+			for i := range ports {
+				slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: ptr.To(strconv.Itoa(i)), Port: ptr.To(int32(i))})
+			}
+			slice.Endpoints = []discoveryv1.Endpoint{{Addresses: slices.Repeat([]string{"10.0.0.1"}, 10_000)}}
+			sent := encode(t, slice)
+			small := filterObject(nil, sent)
+			if diff := cmp.Diff(stripped(t, decode(t, sent)), stripped(t, decode(t, small))); diff != "" {
+				t.Errorf("stripped (-of all +of what the filter keeps):\n%s", diff)
+			}
+			if len(small) > 16<<10 {
+				t.Errorf("%d of %d bytes are left", len(small), len(sent))
+			}
+		})
 	}
 }
 
