@@ -300,6 +300,23 @@ func TestResolveTellsNotOfWhatAnotherSliceListsRightly(t *testing.T) {
 	}, pod, wrong, newSlice("web-1", pod))
 }
 
+func TestResolveTellsOfPortsOfAServiceThatAreNotRead(t *testing.T) {
+	service := newService()
+	var others []corev1.ServicePort
+	for port := range int32(endpoints.MaxPorts) {
+		others = append(others, corev1.ServicePort{Name: fmt.Sprintf("p%d", port), Port: port + 1000})
+	}
+	service.Spec.Ports = append(others, service.Spec.Ports...)
+	inBed(t, func(b *bed) {
+		b.must(b.cluster.Update(t.Context(), service))
+		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), targetgroup.Targets{})
+		b.must(err)
+		if want := `Service "web" has no port "80" among its first 1000 ports: the others are not read`; res.Missing != want {
+			t.Errorf("missing: %s", res.Missing)
+		}
+	})
+}
+
 // Ports of a slice beyond the first ones are not in memory.
 func TestResolveTellsOfPortsThatAreNotRead(t *testing.T) {
 	pod := newPod("web-0", "10.0.0.1")

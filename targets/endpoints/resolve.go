@@ -231,7 +231,8 @@ func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (
 	if service == nil {
 		return port, fmt.Sprintf("Service %q does not exist", ref.Name)
 	}
-	for _, port := range service.Spec.Ports {
+	all := service.Spec.Ports
+	for _, port := range all[:min(len(all), MaxPorts)] {
 		if !ref.Matches(port.Name, port.Port) {
 			continue
 		}
@@ -240,6 +241,9 @@ func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (
 				ref.Name, service.Spec.Type, ref.Port.String())
 		}
 		return port, ""
+	}
+	if len(all) > MaxPorts {
+		return port, fmt.Sprintf("Service %q has no port %q among its first %d ports: the others are not read", ref.Name, ref.Port.String(), MaxPorts)
 	}
 	return port, fmt.Sprintf("Service %q has no port %q", ref.Name, ref.Port.String())
 }

@@ -69,12 +69,12 @@ func versionOf(t *testing.T, event []byte) string {
 	return got.Type + " " + object.GetResourceVersion()
 }
 
-// at is the pod at a version, with a change.
-func at(pod *corev1.Pod, version string, do func(*corev1.Pod)) *corev1.Pod {
-	pod = pod.DeepCopy()
-	pod.ResourceVersion = version
-	do(pod)
-	return pod
+// at is the object at a version, with a change.
+func at[T metav1.Object](object T, version string, do func(T)) T {
+	object = any(object).(runtime.Object).DeepCopyObject().(T)
+	object.SetResourceVersion(version)
+	do(object)
+	return object
 }
 
 func TestWatchTellsNews(t *testing.T) {
@@ -95,6 +95,7 @@ func TestWatchTellsNews(t *testing.T) {
 	}
 	annotated := func(key string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Annotations[key] = "new" } }
 	other := at(pod, "1", func(pod *corev1.Pod) { pod.UID = "other" })
+	service := filled(1, &corev1.Service{})
 	tests := map[string]struct {
 		sent []change
 		want []string
@@ -131,9 +132,16 @@ func TestWatchTellsNews(t *testing.T) {
 			{"BOOKMARK", &corev1.Pod{TypeMeta: pod.TypeMeta, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}},
 		}, []string{"BOOKMARK 7", "BOOKMARK 7"}},
 		"an error": {[]change{{"ERROR", &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}}}}, []string{"ERROR"}},
-		"a Service, which is not filtered": {[]change{
-			{"ADDED", filled(1, &corev1.Service{})}, {"MODIFIED", filled(1, &corev1.Service{})},
-		}, []string{"ADDED " + filled(1, &corev1.Service{}).ResourceVersion, "MODIFIED " + filled(1, &corev1.Service{}).ResourceVersion}},
+		"a Service's label and annotations change": {[]change{
+			{"ADDED", at(service, "1", func(*corev1.Service) {})},
+			{"MODIFIED", at(service, "2", func(s *corev1.Service) { s.Labels = map[string]string{"app": "web"} })},
+			{"MODIFIED", at(service, "3", func(s *corev1.Service) {
+				s.Annotations = map[string]string{"alb.ingress.kubernetes.io/target-type": "ip"}
+			})},
+		}, []string{"ADDED 1", "MODIFIED 3"}},
+		"a Secret, which is not filtered": {[]change{
+			{"ADDED", filled(1, &corev1.Secret{})}, {"MODIFIED", filled(1, &corev1.Secret{})},
+		}, []string{"ADDED " + filled(1, &corev1.Secret{}).ResourceVersion, "MODIFIED " + filled(1, &corev1.Secret{}).ResourceVersion}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +264,7 @@ func TestListIsFiltered(t *testing.T) {
 func TestOtherAnswersAreHandedOn(t *testing.T) {
 	for name, sent := range map[string][]byte{
 		"a pod":          encode(t, typicalPod()),
-		"Services":       encode(t, filled(1, &corev1.ServiceList{})),
+		"Secrets":        encode(t, filled(1, &corev1.SecretList{})),
 		"nothing":        {},
 		"half a magic":   []byte("k8"),
 		"no protobuf":    []byte(`{"kind":"PodList"}`),

@@ -119,11 +119,15 @@ func keyed(isRead func(key []byte) bool) part {
 	return part{when: func(entry []byte) bool { return isRead(find(entry, 1)) }}
 }
 
-// isReadAnnotation reports whether an annotation is ours, Amazon's note of a pod's own network interface, or what a watch marks the
-// end of its initial events with.
+// isReadAnnotation reports whether an annotation is ours, one of those that Ingresses and their Services have, Amazon's note of a pod's own
+// network interface, or what a watch marks the end of its initial events with.
 func isReadAnnotation(key []byte) bool {
-	return bytes.HasPrefix(key, []byte("targetgate.dev/")) || string(key) == "vpc.amazonaws.com/pod-eni" ||
-		string(key) == "k8s.io/initial-events-end"
+	switch string(key) {
+	case "kubernetes.io/ingress.class", "vpc.amazonaws.com/pod-eni", "k8s.io/initial-events-end":
+		return true
+	default:
+		return bytes.HasPrefix(key, []byte("targetgate.dev/")) || bytes.HasPrefix(key, []byte("alb.ingress.kubernetes.io/"))
+	}
 }
 
 func isServiceName(key []byte) bool { return string(key) == "kubernetes.io/service-name" }
@@ -214,4 +218,15 @@ var endpointSlice = fields{
 	}},
 	3: {of: fields{1: whole, 3: whole}, most: endpoints.MaxPorts + 1}, // ports: name, port
 	4: whole,                                                          // addressType
+}
+
+// service is without its addresses. Of its selector one entry more than a pod has labels is kept, where there are more: it selects none.
+var service = fields{
+	1: {of: metadata.with(11, part{}).with(13, part{}).with(14, part{})}, // labels, ownerReferences, finalizers
+	2: {of: fields{
+		1:  {of: fields{1: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts + 1}, // ports: name, port, targetPort, nodePort
+		2:  {most: endpoints.MaxLabels + 1},                                                    // selector
+		4:  whole,                                                                              // type
+		19: whole,                                                                              // ipFamilies
+	}},
 }

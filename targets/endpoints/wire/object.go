@@ -24,11 +24,13 @@ var (
 		typeOf("v1", "Pod"):                            inUnknown(pod),
 		typeOf("v1", "Node"):                           inUnknown(node),
 		typeOf("discovery.k8s.io/v1", "EndpointSlice"): inUnknown(endpointSlice),
+		typeOf("v1", "Service"):                        inUnknown(service),
 	}
 	lists = map[string]fields{
 		typeOf("v1", "PodList"):                            inList(pod),
 		typeOf("v1", "NodeList"):                           inList(node),
 		typeOf("discovery.k8s.io/v1", "EndpointSliceList"): inList(endpointSlice),
+		typeOf("v1", "ServiceList"):                        inList(service),
 	}
 )
 

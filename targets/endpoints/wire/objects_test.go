@@ -26,6 +26,7 @@ import (
 var keys = []string{
 	"app", "pod-template-hash", discoveryv1.LabelServiceName, "targetgate.dev/keep-until-replaced", "targetgate.dev/other", "targetgate.de",
 	"vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/pod-en", metav1.InitialEventsAnnotationKey, "kubectl.kubernetes.io/last-applied-configuration", "",
+	"alb.ingress.kubernetes.io/target-type", "alb.ingress.kubernetes.io/new", "kubernetes.io/ingress.class",
 }
 
 // filler fills all fields of an object, but for some that are left empty.
