@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -95,7 +96,7 @@ func TestWatchTellsNews(t *testing.T) {
 	}
 	annotated := func(key string) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Annotations[key] = "new" } }
 	other := at(pod, "1", func(pod *corev1.Pod) { pod.UID = "other" })
-	service := filled(1, &corev1.Service{})
+	service, ingress := filled(1, &corev1.Service{}), filled(1, &networkingv1.Ingress{})
 	tests := map[string]struct {
 		sent []change
 		want []string
@@ -139,6 +140,10 @@ func TestWatchTellsNews(t *testing.T) {
 				s.Annotations = map[string]string{"alb.ingress.kubernetes.io/target-type": "ip"}
 			})},
 		}, []string{"ADDED 1", "MODIFIED 3"}},
+		"an Ingress's label changes": {[]change{
+			{"ADDED", at(ingress, "1", func(*networkingv1.Ingress) {})},
+			{"MODIFIED", at(ingress, "2", func(i *networkingv1.Ingress) { i.Labels = map[string]string{"app": "web"} })},
+		}, []string{"ADDED 1", "MODIFIED 2"}},
 		"a Secret, which is not filtered": {[]change{
 			{"ADDED", filled(1, &corev1.Secret{})}, {"MODIFIED", filled(1, &corev1.Secret{})},
 		}, []string{"ADDED " + filled(1, &corev1.Secret{}).ResourceVersion, "MODIFIED " + filled(1, &corev1.Secret{}).ResourceVersion}},

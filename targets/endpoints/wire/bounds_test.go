@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -105,5 +106,20 @@ func TestFilterDropsWhatIsNotReadOfALargeService(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestFilterDropsLabelsOfAnIngress(t *testing.T) {
+	ingress := &networkingv1.Ingress{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{}, Annotations: map[string]string{"alb.ingress.kubernetes.io/scheme": "internal"}},
+	}
+	for i := range 40_000 {
+		ingress.Labels[strconv.Itoa(i)] = ""
+	}
+	sent := encode(t, ingress)
+	small := filterObject(nil, sent)
+	if got := decode(t, small).(*networkingv1.Ingress); len(small) > 1<<10 || len(got.Annotations) != 1 {
+		t.Errorf("%d of %d bytes are left, and annotations %v", len(small), len(sent), got.Annotations)
 	}
 }

@@ -15,8 +15,8 @@
 //
 // Package endpoints says what is kept in the end of what it strips, this package only what certainly is not: strip(decode(filter(bytes)))
 // is strip(decode(bytes)) for each object. So a new field that endpoints reads has to be added here, and a test fails until it is.
-// Services are not stripped: this package alone says what is kept of them. A new field that anybody reads of the cache's Services has to be
-// added here, and to readOfService in the tests. Nobody may send a cached object back as a whole.
+// Services and Ingresses are not stripped: this package alone says what is kept of them. A new field that anybody reads of the cache's has
+// to be added here, and to readOfService or readOfIngress in the tests. Nobody may send a cached object back as a whole.
 //
 // Only answers in protobuf are filtered. What cannot be read as a field is handed on as it is, for the decoder to say what is wrong.
 // There are no locks: each body belongs to who reads it.

@@ -230,3 +230,10 @@ var service = fields{
 		19: whole,                                                                              // ipFamilies
 	}},
 }
+
+// ingress is without labels and owners. Its finalizers are written with its resource version as a lock.
+var ingress = fields{
+	1: {of: metadata.with(11, part{}).with(13, part{})},
+	2: whole, // spec
+	3: whole, // status
+}

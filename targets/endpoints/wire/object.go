@@ -18,6 +18,8 @@ const (
 	rawField  protowire.Number = 2
 )
 
+var ingressType = typeOf("networking.k8s.io/v1", "Ingress")
+
 // kinds are the fields of the objects that are filtered, and lists those of lists of them, by type as typeOf writes it.
 var (
 	kinds = map[string]fields{
@@ -25,12 +27,14 @@ var (
 		typeOf("v1", "Node"):                           inUnknown(node),
 		typeOf("discovery.k8s.io/v1", "EndpointSlice"): inUnknown(endpointSlice),
 		typeOf("v1", "Service"):                        inUnknown(service),
+		ingressType:                                    inUnknown(ingress),
 	}
 	lists = map[string]fields{
 		typeOf("v1", "PodList"):                            inList(pod),
 		typeOf("v1", "NodeList"):                           inList(node),
 		typeOf("discovery.k8s.io/v1", "EndpointSliceList"): inList(endpointSlice),
 		typeOf("v1", "ServiceList"):                        inList(service),
+		typeOf("networking.k8s.io/v1", "IngressList"):      inList(ingress),
 	}
 )
 

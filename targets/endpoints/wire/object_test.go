@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -21,12 +22,13 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
-// strips are the cache's transforms, by what they transform. Services have none: theirs keeps what is read.
+// strips are the cache's transforms, by what they transform. Services and Ingresses have none: theirs keeps what is read.
 var strips = map[reflect.Type]cache.TransformFunc{
 	reflect.TypeFor[*corev1.Pod]():                endpoints.StripPod,
 	reflect.TypeFor[*corev1.Node]():               endpoints.StripNode,
 	reflect.TypeFor[*discoveryv1.EndpointSlice](): endpoints.StripSlice,
 	reflect.TypeFor[*corev1.Service]():            readOfService,
+	reflect.TypeFor[*networkingv1.Ingress]():      readOfIngress,
 }
 
 // readAnnotations are those that are read of Services and Ingresses.
@@ -69,12 +71,22 @@ func stripped(t testing.TB, object k8sruntime.Object) any {
 	return out
 }
 
+// readOfIngress is what is read of an Ingress, for its load balancer. Labels are those of whoever deploys it.
+func readOfIngress(o any) (any, error) {
+	ingress := o.(*networkingv1.Ingress)
+	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{
+		Namespace: ingress.Namespace, Name: ingress.Name, UID: ingress.UID, ResourceVersion: ingress.ResourceVersion,
+		CreationTimestamp: ingress.CreationTimestamp, DeletionTimestamp: ingress.DeletionTimestamp,
+		Annotations: readAnnotations(ingress.Annotations), Finalizers: ingress.Finalizers,
+	}, Spec: ingress.Spec, Status: ingress.Status}, nil
+}
+
 // What is dropped here, the caches' transforms drop as well.
 func TestFilterDropsNothingThatIsRead(t *testing.T) {
 	for seed := range int64(300) {
 		for _, object := range []k8sruntime.Object{
 			filled(seed, &corev1.Pod{}), filled(seed, &corev1.Node{}), filled(seed, &discoveryv1.EndpointSlice{}),
-			filled(seed, &corev1.Service{}),
+			filled(seed, &corev1.Service{}), filled(seed, &networkingv1.Ingress{}),
 		} {
 			sent := encode(t, object)
 			small := filterObject(nil, sent)
@@ -150,6 +162,7 @@ func FuzzFilter(f *testing.F) {
 		f.Add(encode(f, filled(seed, &corev1.Node{})))
 		f.Add(encode(f, filled(seed, &discoveryv1.EndpointSlice{})))
 		f.Add(encode(f, filled(seed, &corev1.Service{})))
+		f.Add(encode(f, filled(seed, &networkingv1.Ingress{})))
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		small := filterObject(nil, sent)

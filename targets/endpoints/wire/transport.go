@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// NewClient returns the HTTP client of a cache that reads from the API server of cfg. Pods, nodes, EndpointSlices and Services that it
-// watches or lists have only the fields that are read, and a watch leaves out updates that change none of them. Nothing is
+// NewClient returns the HTTP client of a cache that reads from the API server of cfg. Pods, nodes, EndpointSlices, Services and Ingresses
+// that it watches or lists have only the fields that are read, and a watch leaves out updates that change none of them. Nothing is
 // compressed: to decompress events took a sixth of the time that they took in all.
 func NewClient(cfg *rest.Config) (*http.Client, error) {
 	small := rest.CopyConfig(cfg)

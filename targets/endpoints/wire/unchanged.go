@@ -12,7 +12,8 @@ import (
 
 // seen knows of each object of one watch what was last told of it, so that an update that changes nothing that is kept is not told. Most
 // updates of a pod are such: a kubelet writes when a container has restarted, or was probed. What a cache has is current without them, but
-// for the resource version, which nobody reads; that of the watch comes with bookmarks.
+// for the resource version, which nobody reads; that of the watch comes with bookmarks. Of Ingresses it is read, as a lock of their
+// finalizers, so that every update is told.
 //
 // An object takes some 30 bytes, as only hashes are kept. Two objects of one hash are no fault: what is compared has the UID.
 type seen struct {
@@ -49,10 +50,10 @@ func (s *seen) isNews(event []byte) bool {
 // essence of a filtered object is all but its resource version.
 var essence = fields{1: {of: metadata.with(6, part{})}, 2: whole, 3: whole, 4: whole}
 
-// objectIn is the object of an event if it is of a kind that is filtered, else nil.
+// objectIn is the object of an event if it is of a kind that is filtered and whose resource version nobody reads, else nil.
 func objectIn(event []byte) []byte {
 	unknown, ok := bytes.CutPrefix(find(event, 2, 1), magic)
-	if !ok || kinds[string(typeIn(unknown))] == nil {
+	if kind := string(typeIn(unknown)); !ok || kinds[kind] == nil || kind == ingressType {
 		return nil
 	}
 	return find(unknown, rawField)
