@@ -4,13 +4,16 @@
 package networking
 
 import (
+	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/networking/ruleset"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // bindingState is what is known of a binding. Manager.mu guards it.
@@ -54,4 +57,32 @@ type groupState struct {
 	last     outcome
 	passed   bool   // there was a pass
 	tenant   string // the namespace whose change woke it, empty for a drift check
+}
+
+// asker is a binding, and what it can ask for.
+type asker struct {
+	key   types.NamespacedName
+	reach ruleset.Reach
+}
+
+// reaches remembers what the specs of listed bindings can ask for. Some are never handed over, and every pass over a security group asks.
+type reaches struct {
+	mu    sync.Mutex
+	known map[*v1beta1.TargetGroupBindingNetworking]ruleset.Reach // specs are not changed, but replaced
+}
+
+// of is what each of the bindings can ask for. It forgets all other specs.
+func (r *reaches) of(bindings []Binding) []ruleset.Reach {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, out := make(map[*v1beta1.TargetGroupBindingNetworking]ruleset.Reach, len(bindings)), make([]ruleset.Reach, len(bindings))
+	for i, binding := range bindings {
+		reach, isKnown := r.known[binding.Networking]
+		if !isKnown {
+			reach = ruleset.ReachOf(binding.Networking)
+		}
+		known[binding.Networking], out[i] = reach, reach
+	}
+	r.known = known
+	return out
 }

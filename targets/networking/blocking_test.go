@@ -5,10 +5,12 @@ package networking
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/networking/members"
 	"github.com/targetgate/targetgate/targets/networking/ruleset"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -253,5 +255,64 @@ func TestBindingThatKeepsRulesIsNamedWhereThereIsNoRoom(t *testing.T) {
 		b.want(asking("broken"))
 		time.Sleep(2 * waitingPause)
 		b.wantRules("sg-node", "tcp 8080 from sg-lb")
+	})
+}
+
+// large is a binding that asks for 2,000 rules from sources that nobody else names.
+func large(n int) Binding {
+	var all v1beta1.NetworkingIngressRule
+	for m := range 1000 {
+		all.From = append(all.From, from(fmt.Sprintf("10.%d.%d.%d/32", n, m/256, m%256)).From...)
+	}
+	all.Ports = []v1beta1.NetworkingPort{tcp(80), {Protocol: new(v1beta1.NetworkingProtocol("UDP"))}}
+	return asking(fmt.Sprintf("large-%d", n), all)
+}
+
+// What the bindings ask for is read once, and not in each pass over each security group.
+func TestPassReadsNoSpecAgain(t *testing.T) {
+	b := newBed(t)
+	b.manager = New(b.setting)
+	for n := range 10 {
+		ours, foreign, broken := large(n), large(100+n), large(200+n)
+		foreign.Foreign = true
+		b.listed[ours.Key], b.listed[foreign.Key] = ours, foreign
+		b.want(broken)
+	}
+	if count := testing.AllocsPerRun(3, func() { b.manager.view(t.Context(), "sg-node") }); count > 100 {
+		t.Errorf("%.0f allocations, for 30 bindings", count)
+	}
+	changed := large(1)
+	changed.Networking = spec(from("sg-lb", 80))
+	b.listed[changed.Key] = changed
+	v := b.manager.view(t.Context(), "sg-node")
+	for r, want := range map[ec2.Rule]bool{
+		rule(80, 80, "10.0.3.231/32"): true, rule(80, 80, "10.200.0.0/32"): true, rule(80, 80, "sg-lb"): true,
+		rule(80, 80, "10.1.0.0/32"): false, rule(80, 80, "10.100.0.0/32"): false,
+	} {
+		if v.blocked(r) != want {
+			t.Errorf("%s is blocked: %t, want %t", r, !want, want)
+		}
+	}
+	if r := rule(80, 80, "10.100.0.0/32"); !v.foreign(r) || v.foreign(rule(80, 80, "10.0.3.231/32")) {
+		t.Errorf("%s alone may be wished for by another controller", r)
+	}
+	if n := len(b.manager.reaches.known); n != 20 {
+		t.Errorf("what %d specs can ask for is remembered, want 20", n)
+	}
+}
+
+// A security group does not keep what bindings could ask for at its last pass.
+func TestPassLeavesNoSpecBehind(t *testing.T) {
+	inBed(t, func(b *bed) {
+		idle := large(1)
+		b.listed[idle.Key] = idle
+		b.start()
+		b.want(asking("web", from("sg-lb", 80)))
+		b.settle()
+		b.manager.mu.Lock()
+		defer b.manager.mu.Unlock()
+		if last := b.manager.groups["sg-node"].last; !last.decided || len(last.view.unresolved) > 0 || last.view.blocked != nil {
+			b.Errorf("it keeps %d, and decided: %t", len(last.view.unresolved), last.decided)
+		}
 	})
 }

@@ -15,7 +15,7 @@
 //	sender.go     sends rules with few calls, and a call that EC2 refuses again in halves
 //	settle.go     what a pass has changed in the record, and when to pass again
 //	configmap.go  stores the records of which rules are ours
-//	bindings.go   what is remembered of a binding, and of a security group
+//	bindings.go   what is remembered of a binding, of the specs of those that were not handed over, and of a security group
 //	state.go      State: what became of a binding's wishes, for its condition NetworkingReady
 //	release.go    Release: whether the rules of a binding that is being deleted are gone
 //	ec2.go        which calls of EC2 are made
@@ -41,7 +41,7 @@
 // # Locks
 //
 // Manager.mu guards all bindingStates and groupStates. It is taken before no other lock but those of the queues, and never held
-// across a call, nor while a spec or members are compared or compiled.
+// across a call, nor while a spec or members are compared or compiled. reaches.mu guards what specs can ask for, and is taken alone.
 //
 // # Words
 //

@@ -42,7 +42,7 @@ const (
 type view struct {
 	wishes map[types.NamespacedName]ruleset.Rules
 	// unresolved are what bindings can ask for that are not resolved, or were never handed over.
-	unresolved map[types.NamespacedName]ruleset.Reach
+	unresolved []asker
 	blocked    func(ec2.Rule) bool
 	foreign    func(ec2.Rule) bool
 	listed     bool   // all bindings were listed

@@ -234,7 +234,8 @@ func (h *history) change() {
 	}
 	h.listed[key] = binding
 	delete(h.handed, key)
-	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), ruleset.ReachOf(binding.Networking))
+	asks, _ := ruleset.Compile(binding.Networking, false)
+	h.note("binding %s: %d members, %v", key.Name, len(binding.Members), asks)
 	h.rewish()
 }
 

@@ -81,6 +81,7 @@ type Manager struct {
 	locator      *members.Locator
 	bindingQueue workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	groupQueue   workqueue.TypedRateLimitingInterface[string]
+	reaches      reaches
 
 	mu sync.Mutex
 	memory

@@ -6,7 +6,6 @@ package networking
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -86,31 +85,35 @@ func (m *Manager) view(ctx context.Context, id string) view {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings, no security group rule is removed")
 	}
 	v, unseen := m.wishesOf(id, listed)
-	var foreign []ruleset.Reach
-	for _, binding := range unseen {
-		if reach := ruleset.ReachOf(binding.Networking); binding.Foreign {
-			foreign = append(foreign, reach)
+	var foreign []asker
+	for i, reach := range m.reaches.of(unseen) {
+		binding := unseen[i]
+		if asks := (asker{binding.Key, reach}); binding.Foreign {
+			foreign = append(foreign, asks)
 		} else {
-			v.unresolved[binding.Key] = ruleset.UnionOf(v.unresolved[binding.Key], reach)
+			v.unresolved = append(v.unresolved, asks)
 		}
 	}
-	mayBe, mayBeForeign := ruleset.UnionOf(slices.Collect(maps.Values(v.unresolved))...), ruleset.UnionOf(foreign...)
 	v.listed = err == nil
-	v.blocked = func(rule ec2.Rule) bool { return err != nil || mayBe.Touches(rule) }
-	v.foreign = func(rule ec2.Rule) bool { return m.Partial || mayBeForeign.Touches(rule) }
+	v.blocked = func(rule ec2.Rule) bool { return err != nil || anyTouches(v.unresolved, rule) }
+	v.foreign = func(rule ec2.Rule) bool { return m.Partial || anyTouches(foreign, rule) }
 	return v
+}
+
+func anyTouches(bindings []asker, rule ec2.Rule) bool {
+	return slices.ContainsFunc(bindings, func(b asker) bool { return b.reach.Touches(rule) })
 }
 
 // blockers are up to 5 of the bindings that are not resolved and may wish for one of the rules.
 func (v view) blockers(rules []ec2.Rule) []string {
 	var names []string
-	for key, reach := range v.unresolved {
-		if slices.ContainsFunc(rules, reach.Touches) {
-			names = append(names, key.String())
+	for _, binding := range v.unresolved {
+		if slices.ContainsFunc(rules, binding.reach.Touches) {
+			names = append(names, binding.key.String())
 		}
 	}
 	slices.Sort(names)
-	return named(names)
+	return named(slices.Compact(names)) // one may be there twice: deleted, and made again
 }
 
 // wishesOf are the wishes for a group, what bindings that are not resolved can ask for, and the listed bindings of which nothing else
@@ -118,15 +121,13 @@ func (v view) blockers(rules []ec2.Rule) []string {
 func (m *Manager) wishesOf(id string, listed []Binding) (v view, unseen []Binding) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v = view{
-		wishes: map[types.NamespacedName]ruleset.Rules{}, unresolved: map[types.NamespacedName]ruleset.Reach{}, seq: m.seq,
-	}
+	v = view{wishes: map[types.NamespacedName]ruleset.Rules{}, seq: m.seq}
 	for key, binding := range m.bindings {
 		if len(binding.wishes[id]) > 0 {
 			v.wishes[key] = binding.wishes[id]
 		}
 		if !binding.resolved && !binding.released {
-			v.unresolved[key] = binding.reach
+			v.unresolved = append(v.unresolved, asker{key, binding.reach})
 		}
 	}
 	for _, binding := range listed {
@@ -140,6 +141,7 @@ func (m *Manager) wishesOf(id string, listed []Binding) (v view, unseen []Bindin
 // finishPass keeps what a pass left behind, and wakes the bindings whose State it changed. Rules that stay are told once.
 func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 	flows := out.flows()
+	out.view = view{seq: out.view.seq} // the rest is as large as all bindings together, and other passes have their own
 	m.mu.Lock()
 	state := m.groups[id]
 	if !out.decided {
@@ -229,7 +231,7 @@ func (m *memory) leftOf(state *bindingState) (left, needed map[string][]ec2.Rule
 	}
 	for id, group := range m.groups {
 		switch {
-		case !group.concerns(state.reach) && len(state.before[id]) == 0:
+		case !state.reach.HasAny(group.flows) && len(state.before[id]) == 0:
 		case !group.passed || group.last.view.seq < state.seq || !group.last.decided:
 			add(left, id, group.Record.AllOurs().Union(state.before[id]).UnsortedList())
 		default:

@@ -182,8 +182,8 @@ func (m *Manager) store(due dueBinding, found resolution) bool {
 	return true
 }
 
-// wakeAbout has the groups passed that a change of a binding's wishes can matter to: those of the wishes, and those where rules of its
-// flows wait. The caller holds the lock.
+// wakeAbout has the groups passed that a change of a binding's wishes can matter to: those of the wishes, and those with rules that are
+// ours, wanted or wait, of flows that it can ask for. The caller holds the lock.
 func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules) {
 	wake := func(id string, group *groupState) {
 		group.tenant = state.want.Key.Namespace
@@ -196,7 +196,7 @@ func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules
 		wake(id, m.groups[id])
 	}
 	for id, group := range m.groups {
-		if _, done := wishes[id]; !done && group.concerns(state.reach) {
+		if _, done := wishes[id]; !done && state.reach.HasAny(group.flows) {
 			wake(id, group)
 		}
 	}
@@ -210,16 +210,6 @@ func (m *Manager) wakeBlocked(state *bindingState) {
 			m.groupQueue.AddAfter(id, gatherPause)
 		}
 	}
-}
-
-// concerns reports whether the group has rules that are ours, wanted or wait, of flows that can be asked for.
-func (g *groupState) concerns(reach ruleset.Reach) bool {
-	for flow := range reach {
-		if g.flows.Has(flow) {
-			return true
-		}
-	}
-	return false
 }
 
 // changed reports whether the State of the binding is another one than when it was last asked. The caller holds the lock.

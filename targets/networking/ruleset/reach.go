@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -21,12 +22,62 @@ type (
 
 var allPorts = portSet{{0, lastPort}}
 
-// Reach is what rules can be asked for: of each flow, sets of ports. It is not changed after it was made.
-type Reach map[Flow][]portSet
+// portSets are the ports of one rule of a spec by protocol: of the two that specs have.
+type portSets struct{ tcp, udp portSet }
+
+func (s *portSets) of(protocol string) portSet {
+	switch protocol {
+	case "tcp":
+		return s.tcp
+	case "udp":
+		return s.udp
+	default:
+		return nil
+	}
+}
+
+func (s *portSets) add(protocol string, p ports) {
+	if protocol == "tcp" {
+		s.tcp = append(s.tcp, p)
+	} else {
+		s.udp = append(s.udp, p)
+	}
+}
+
+// Reach is what rules can be asked for: from each source, sets of ports. The peers of one rule of a spec share its sets, so that a reach
+// grows with the fields of the spec, and not with what they multiply to. It is not changed after it was made.
+type Reach map[ec2.Source][]*portSets
 
 // Touches reports whether the rule has a port in common with one that can be asked for. A merged rule touches what it may stand for.
 func (r Reach) Touches(rule ec2.Rule) bool {
-	return slices.ContainsFunc(r[FlowOf(rule)], func(set portSet) bool { return set.touches(ports{rule.From, rule.To}) })
+	return slices.ContainsFunc(r[rule.Source], func(sets *portSets) bool {
+		return sets.of(rule.Protocol).touches(ports{rule.From, rule.To})
+	})
+}
+
+// has reports whether rules of the flow can be asked for.
+func (r Reach) has(flow Flow) bool {
+	return slices.ContainsFunc(r[flow.Source], func(sets *portSets) bool { return len(sets.of(flow.Protocol)) > 0 })
+}
+
+// HasAny reports whether rules of one of the flows can be asked for. It goes through the smaller of the two, as either may be large.
+func (r Reach) HasAny(flows sets.Set[Flow]) bool {
+	if len(flows) < len(r) {
+		for flow := range flows {
+			if r.has(flow) {
+				return true
+			}
+		}
+		return false
+	}
+	for source := range r {
+		for _, protocol := range []string{"tcp", "udp"} {
+			if flow := (Flow{Protocol: protocol, Source: source}); flows.Has(flow) && r.has(flow) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s portSet) touches(p ports) bool {
@@ -47,40 +98,37 @@ func (r Reach) Touching(rules []ec2.Rule) (out []ec2.Rule) {
 // ReachOf is what a spec can ask for, whatever its members are: a number is that port, a name may be any. Peers with faults yield
 // nothing; a port with a fault may become any. The work grows with the fields of the spec, not with the rules that they multiply to.
 func ReachOf(networking *v1beta1.TargetGroupBindingNetworking) Reach {
-	reach := Reach{}
 	if networking == nil {
-		return reach
+		return Reach{}
 	}
+	peers := 0
+	for _, rule := range networking.Ingress {
+		peers += len(rule.From)
+	}
+	reach := make(Reach, peers)
 	for _, rule := range networking.Ingress {
 		sets := portSetsOf(rule.Ports)
 		for _, peer := range rule.From {
-			source, fault := sourceOf(peer, nil)
-			if fault != nil {
-				continue
-			}
-			for protocol, set := range sets {
-				flow := Flow{Protocol: protocol, Source: source}
-				reach[flow] = append(reach[flow], set)
+			if source, fault := sourceOf(peer, nil); fault == nil {
+				reach[source] = append(reach[source], sets)
 			}
 		}
 	}
 	return reach
 }
 
-// portSetsOf are the ports that a rule of a spec can ask for, by protocol.
-func portSetsOf(asked []v1beta1.NetworkingPort) map[string]portSet {
+// portSetsOf are the ports that a rule of a spec can ask for.
+func portSetsOf(asked []v1beta1.NetworkingPort) *portSets {
 	if len(asked) == 0 {
-		return map[string]portSet{"tcp": allPorts}
+		return &portSets{tcp: allPorts}
 	}
-	sets := map[string]portSet{}
+	sets := &portSets{}
 	for _, port := range asked {
 		if protocol, fault := protocolOf(port, nil); fault == nil {
-			sets[protocol] = append(sets[protocol], portsThatMayBe(port.Port))
+			sets.add(protocol, portsThatMayBe(port.Port))
 		}
 	}
-	for protocol, set := range sets {
-		sets[protocol] = joined(set)
-	}
+	sets.tcp, sets.udp = joined(sets.tcp), joined(sets.udp)
 	return sets
 }
 
@@ -94,6 +142,9 @@ func portsThatMayBe(port *intstr.IntOrString) ports {
 
 // joined puts ranges in order and joins those that touch.
 func joined(set portSet) portSet {
+	if len(set) == 0 {
+		return nil
+	}
 	slices.SortFunc(set, func(a, b ports) int { return cmp.Compare(a.from, b.from) })
 	out := set[:1]
 	for _, p := range set[1:] {
@@ -111,11 +162,12 @@ func ReachOfWishes(wishes map[string]Rules) Reach {
 	reach := Reach{}
 	for _, rules := range wishes {
 		for rule := range rules {
-			set := portSet{{rule.From, rule.To}}
+			asked, sets := ports{rule.From, rule.To}, &portSets{}
 			if rule.From == 0 {
-				set = allPorts
+				asked = allPorts[0]
 			}
-			reach[FlowOf(rule)] = append(reach[FlowOf(rule)], set)
+			sets.add(rule.Protocol, asked)
+			reach[rule.Source] = append(reach[rule.Source], sets)
 		}
 	}
 	return reach
@@ -125,8 +177,8 @@ func ReachOfWishes(wishes map[string]Rules) Reach {
 func UnionOf(reaches ...Reach) Reach {
 	union := Reach{}
 	for _, reach := range reaches {
-		for flow, sets := range reach {
-			union[flow] = append(union[flow], sets...)
+		for source, sets := range reach {
+			union[source] = append(union[source], sets...)
 		}
 	}
 	return union

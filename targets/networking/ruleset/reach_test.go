@@ -5,7 +5,11 @@ package ruleset
 
 import (
 	"fmt"
+	"net/netip"
+	"runtime"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/targetgate/targetgate/aws/ec2"
 	"github.com/targetgate/targetgate/targets/fixture"
@@ -61,4 +65,66 @@ func TestReachGrowsWithTheFieldsOfTheSpec(t *testing.T) {
 			t.Error("the reach is another one than that of the spec")
 		}
 	})
+}
+
+// The peers of a rule share its ports, so that a reach takes little more memory than the spec, which is kept as well.
+func TestReachIsKeptInLittleMemory(t *testing.T) {
+	const peers, each = 7 * 1000, 200
+	networking := spec()
+	for n := range 7 {
+		all := v1beta1.NetworkingIngressRule{Ports: []v1beta1.NetworkingPort{{}, udp(53), udp(80)}}
+		for m := range 1000 {
+			all.From = append(all.From, peer(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n), byte(m >> 8), byte(m)}), 32).String()))
+		}
+		networking.Ingress = append(networking.Ingress, all)
+	}
+	before := kept()
+	var reaches [10]Reach
+	for n := range reaches {
+		reaches[n] = ReachOf(networking)
+	}
+	if size := (kept() - before) / len(reaches); size > peers*each {
+		t.Errorf("a reach of %d peers is kept in %d bytes, want at most %d for each", peers, size, each)
+	}
+	if last := reaches[9]; !last.Touches(rule(1, 1, "10.6.3.231/32")) || last.Touches(rule(1, 1, "10.7.0.0/32")) {
+		t.Error("the reach is another one than that of the spec")
+	}
+}
+
+// kept is how much memory is in use.
+func kept() int {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+func TestReachHasAnyOfSomeFlows(t *testing.T) {
+	reach := ReachOf(spec(from("sg-1", 80), from("sg-2", 80), v1beta1.NetworkingIngressRule{
+		From: []v1beta1.NetworkingPeer{peer("sg-3")}, Ports: []v1beta1.NetworkingPort{udp(53)},
+	}))
+	flow := func(protocol, source string) Flow {
+		r := rule(1, 1, source)
+		r.Protocol = protocol
+		return FlowOf(r)
+	}
+	others := []Flow{flow("udp", "sg-1"), flow("tcp", "sg-3"), flow("-1", "sg-2"), flow("tcp", "sg-4"), flow("tcp", "10.0.0.0/8")}
+	for name, tc := range map[string]struct {
+		flows []Flow
+		want  bool
+	}{
+		"none":                      {},
+		"few of others":             {flows: others[:2]},
+		"many of others":            {flows: others},
+		"one":                       {flows: []Flow{flow("tcp", "sg-2")}, want: true},
+		"one of UDP":                {flows: []Flow{flow("udp", "sg-3")}, want: true},
+		"one among many of others":  {flows: append(others, flow("tcp", "sg-1")), want: true},
+		"of UDP, among many others": {flows: append(others, flow("udp", "sg-3")), want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := reach.HasAny(sets.New(tc.flows...)); got != tc.want {
+				t.Errorf("%t, want %t", got, tc.want)
+			}
+		})
+	}
 }
