@@ -18,8 +18,9 @@ import (
 )
 
 // The rules of this file need only the spec. The CRD has them, too, except those of named ports, which the API server finds
-// too costly, and of the external ID, whose value it would show. They are repeated here because the CRD may still be the
-// incumbent's, which Helm does not replace, and to report them together with the faults that only we can find.
+// too costly, of the number of inbound rules, and of the external ID, whose value it would show. They are repeated here because
+// the CRD may still be the incumbent's, which Helm does not replace, and to report them together with the faults that only we
+// can find.
 
 // The first three patterns are also in the CRD. AWS checks more of an ARN than it documents, so these reject only what cannot
 // be right.
@@ -111,8 +112,14 @@ func networkingFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 		return nil
 	}
 	var faults field.ErrorList
+	ingress := specPath.Child("networking", "ingress")
+	if n := v1beta1.NetworkingRules(spec.Networking); n > v1beta1.MaxNetworkingRules {
+		fault := tooMany(ingress, networkingTooMany)
+		fault.BadValue = n
+		faults = append(faults, fault)
+	}
 	for i, rule := range spec.Networking.Ingress {
-		path := specPath.Child("networking", "ingress").Index(i)
+		path := ingress.Index(i)
 		for j, peer := range rule.From {
 			faults = append(faults, peerFaults(peer, path.Child("from").Index(j))...)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,17 @@ import (
 
 func networking(from []v1beta1.NetworkingPeer, ports ...v1beta1.NetworkingPort) *v1beta1.TargetGroupBindingNetworking {
 	return &v1beta1.TargetGroupBindingNetworking{Ingress: []v1beta1.NetworkingIngressRule{{From: from, Ports: ports}}}
+}
+
+// asking is one rule with as many peers and ports.
+func asking(peers, ports int) *v1beta1.TargetGroupBindingNetworking {
+	from := slices.Repeat([]v1beta1.NetworkingPeer{{IPBlock: &v1beta1.IPBlock{CIDR: "192.0.2.0/24"}}}, peers)
+	return networking(from, make([]v1beta1.NetworkingPort, ports)...)
+}
+
+func tooManyRules(n int) *field.Error {
+	return &field.Error{Type: field.ErrorTypeTooMany, Field: "spec.networking.ingress", BadValue: n,
+		Detail: "AWS has at most 1000 rules, each for one peer and one port, at a network interface: name fewer peers or ports"}
 }
 
 func TestSpecFaults(t *testing.T) {
@@ -91,6 +103,15 @@ func TestSpecFaults(t *testing.T) {
 				field.Forbidden(path("iamRoleArnToAssume"), "is for targetType ip only"),
 				field.Invalid(port, "http", "named ports are for targetType ip only: use the port number"),
 			},
+		},
+		"as many rules as AWS has": {change: func(s *v1beta1.TargetGroupBindingSpec) { s.Networking = asking(250, 4) }},
+		"more rules than AWS has": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) { s.Networking = asking(251, 4) },
+			want:   field.ErrorList{tooManyRules(1004)},
+		},
+		"more rules than AWS has, without ports": {
+			change: func(s *v1beta1.TargetGroupBindingSpec) { s.Networking = asking(1001, 0) },
+			want:   field.ErrorList{tooManyRules(1001)},
 		},
 		"named port with ip": {change: func(s *v1beta1.TargetGroupBindingSpec) {
 			s.Networking = networking([]v1beta1.NetworkingPeer{group}, ports...)

@@ -19,7 +19,7 @@ import (
 
 const (
 	// largestList, in bytes, and mostValues limit spec.nodeSelector and spec.networking, each, before they are decoded. Neither
-	// needs so much: a network interface has at most 1,000 rules.
+	// needs so much: spec.networking asks for at most v1beta1.MaxNetworkingRules.
 	largestList = 256 << 10
 	mostValues  = 10_000
 
@@ -31,6 +31,8 @@ var (
 	nameTooLong = fmt.Sprintf("must have at most %d characters, as the readiness gate of the pods ends with it",
 		v1beta1.MaxBindingName)
 	networkingTooLarge = fmt.Sprintf("takes at most %d values", mostValues)
+	networkingTooMany  = fmt.Sprintf("AWS has at most %d rules, each for one peer and one port, at a network interface: "+
+		"name fewer peers or ports", v1beta1.MaxNetworkingRules)
 )
 
 func tooMany(path *field.Path, detail string) *field.Error {

@@ -116,7 +116,7 @@ func asInternal(trouble error) error {
 }
 
 // splitNewFaults splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
-// found.
+// found, and so are too many of something, whether more or fewer than before.
 func splitNewFaults(after, before field.ErrorList) (made, found field.ErrorList) {
 	left := map[string]int{}
 	for _, fault := range before {
@@ -135,9 +135,13 @@ func splitNewFaults(after, before field.ErrorList) (made, found field.ErrorList)
 
 var listIndex = regexp.MustCompile(`\[[0-9]+\]`)
 
-// withoutIndexes returns the fault as text, without its positions in lists.
+// withoutIndexes returns the fault as text, without its positions in lists and its count of too many.
 func withoutIndexes(fault *field.Error) string {
-	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + fault.ErrorBody()
+	body := fault.ErrorBody()
+	if fault.Type == field.ErrorTypeTooMany {
+		body = fault.Detail
+	}
+	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + body
 }
 
 // asksAWS reports whether the update sets a field that the target group determines.

@@ -134,6 +134,11 @@ func from(ranges ...string) change {
 	}
 }
 
+// toRules asks for 4 rules for each of the peers.
+func toRules(peers int) change {
+	return func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = asking(peers, 4) }
+}
+
 func badCIDR(rule int, cidr string) string {
 	return fmt.Sprintf("spec.networking.ingress[%d].from[0].ipBlock.cidr: Invalid value: %q: "+
 		"must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64", rule, cidr)
@@ -179,6 +184,10 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 		"another bad rule":                {old: []change{from("bad")}, new: []change{from("worse", "bad")}, want: []string{badCIDR(0, "worse")}},
 		"the same bad rule once more":     {old: []change{from("bad")}, new: []change{from("bad", "bad")}, want: []string{badCIDR(1, "bad")}},
 		"a bad field, made worse":         {old: []change{speaking("TCP")}, new: []change{speaking("UDP")}, want: []string{`spec.targetGroupProtocol: Invalid value: "UDP": the target group has protocol "HTTP"`}},
+		"as many rules as AWS has":        {old: []change{toRules(1)}, new: []change{toRules(250)}},
+		"more rules than AWS has":         {old: []change{toRules(250)}, new: []change{toRules(251)}, want: []string{tooManyRules(1004).Error()}},
+		"another field with too many":     {old: []change{toRules(251)}, new: []change{toRules(251), toService("api")}},
+		"fewer of too many rules":         {old: []change{toRules(252)}, new: []change{toRules(251)}},
 		"another field of a second one":   {others: []client.Object{first}, new: []change{toService("api")}},
 		"a second one that begins to":     {others: []client.Object{first}, new: []change{shared}},
 		"a shared group claimed for one":  {others: []client.Object{webhooktest.NewBinding("first", elsewhere, shared)}, old: []change{shared}, want: []string{wantTakenByFirst}},

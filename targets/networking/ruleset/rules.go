@@ -20,8 +20,6 @@ import (
 
 const (
 	lastPort = 65535
-	// maxRules is how many rules a binding may ask for at each of its members: AWS has at most as many at a network interface.
-	maxRules = 1000
 	// maxFaults is how many faults of a spec an error names.
 	maxFaults = 3
 )
@@ -65,9 +63,9 @@ func Compile(networking *v1beta1.TargetGroupBindingNetworking, nodes bool) (Asks
 		return nil, nil
 	}
 	path := field.NewPath("spec", "networking", "ingress")
-	if n := product(networking); n > maxRules {
+	if n := v1beta1.NetworkingRules(networking); n > v1beta1.MaxNetworkingRules {
 		return nil, fmt.Errorf("%s: asks for %d rules, and AWS has at most %d at a network interface: name fewer peers or ports",
-			path, n, maxRules)
+			path, n, v1beta1.MaxNetworkingRules)
 	}
 	var asks []ask
 	var faults field.ErrorList
@@ -88,15 +86,6 @@ func Compile(networking *v1beta1.TargetGroupBindingNetworking, nodes bool) (Asks
 		}
 	}
 	return asks, faults[:min(len(faults), maxFaults)].ToAggregate()
-}
-
-// product is how many rules a spec asks for at each member.
-func product(networking *v1beta1.TargetGroupBindingNetworking) int {
-	n := 0
-	for _, rule := range networking.Ingress {
-		n += len(rule.From) * max(len(rule.Ports), 1)
-	}
-	return n
 }
 
 // portsOf reads the ports of a rule. None are all of TCP, as the field's documentation says.
