@@ -6,6 +6,7 @@ package balancers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -90,6 +92,39 @@ func TestCertificatesOfWhatIsLeftAreKept(t *testing.T) {
 	}
 	if p.seen = (stack.Stack{}); p.uses("arn") {
 		t.Error("a certificate is used by nothing")
+	}
+}
+
+// Whoever may write an Ingress may give it thousands of finalizers, each of a group that would be worked on. Its own group has it stay as it
+// is meanwhile, and its deletion goes on when most are gone.
+func TestFinalizersOfManyGroups(t *testing.T) {
+	many := served(ingressOf("a", edge), oldHost, edge)
+	for n := range 1_000 {
+		many = served(many, "", membership.Group{Name: fmt.Sprint("group-", n)})
+	}
+	const told = "a Warning FailedBuildModel: Failed build model due to metadata.finalizers: 1001 of them begin with " +
+		"group.ingress.k8s.aws/, and none counts while there are more than 16: remove all but those of groups that the Ingress has belonged to"
+	b := newBed(t, webService(), many, served(ingressOf("b", edge), oldHost, edge))
+	b.see(edge, balancer("old", true, 80))
+	work := func() {
+		for _, request := range b.ofIngress(t.Context(), b.get("a")) {
+			b.mustPass(membership.Group(request.NamespacedName))
+		}
+	}
+	if work(); b.planned != 1 || len(b.wanted.Members) != 2 || !b.wanted.Members[0].Held || !slices.Equal(take(&b.events), []string{told}) {
+		t.Errorf("%d groups, members %+v: want it held in one, and told", b.planned, b.wanted.Members)
+	}
+	b.delete("a")
+	if work(); b.planned != 1 || len(b.writes) > 0 || !slices.Equal(take(&b.events), []string{told}) {
+		t.Errorf("deleted: %d groups, writes %q; want it told", b.planned-1, b.writes)
+	}
+	before := b.get("a")
+	b.edit("a", func(i *networkingv1.Ingress) { i.Finalizers = []string{edge.Finalizer()} })
+	if !saysOtherwise(ingressSpec).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: b.get("a")}) {
+		t.Error("nobody looks when its finalizers count again")
+	}
+	if work(); b.exists("a") || len(b.events) > 0 {
+		t.Errorf("its deletion does not go on: events %q", b.events)
 	}
 }
 

@@ -115,10 +115,11 @@ func saysOtherwise(spec func(client.Object) any) predicate.Predicate {
 	}}
 }
 
-// ingressSpec has the status, too: a group that the Ingress has left waits until that of its new one is there.
+// ingressSpec has the status, too: a group that the Ingress has left waits until that of its new one is there. So does a group whose finalizer
+// counts again.
 func ingressSpec(o client.Object) any {
 	i := o.(*networkingv1.Ingress)
-	return []any{i.Spec, i.Status.LoadBalancer}
+	return []any{i.Spec, i.Status.LoadBalancer, membership.HoldsTooMany(i.Finalizers)}
 }
 
 func serviceSpec(o client.Object) any { return o.(*corev1.Service).Spec }

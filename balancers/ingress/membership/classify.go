@@ -98,28 +98,47 @@ func Classify(objects Objects) []Classified {
 
 func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 	c := Classified{Ingress: ingress}
-	if ingress.DeletionTimestamp != nil {
-		return c
+	if ingress.DeletionTimestamp == nil {
+		c.Fault = o.ask(&c)
 	}
-	class, ours, fault := o.classOf(ingress)
+	if c.Fault == nil {
+		c.Fault = tooMany(ingress)
+	}
+	if c.Fault != nil {
+		c.Fault.Member = NameOf(ingress)
+	}
+	return c
+}
+
+// ask finds what an Ingress asks for, or why that is not known.
+func (o Objects) ask(c *Classified) *annotation.Fault {
+	class, ours, fault := o.classOf(c.Ingress)
 	if fault == nil && class != nil && ours {
-		c.Params, fault = o.paramsOf(ingress, class)
+		c.Params, fault = o.paramsOf(c.Ingress, class)
 	}
 	if fault == nil && ours {
-		fault = o.join(&c)
+		fault = o.join(c)
 		c.Ours = fault == nil
 	}
 	if c.Ours {
-		order, _, err := annotation.GroupOrder.In(ingress.Annotations)
+		order, _, err := annotation.GroupOrder.In(c.Ingress.Annotations)
 		if c.Order = order; err != nil {
 			fault = new(annotation.AsFault(err))
 		}
 	}
-	if fault != nil {
-		fault.Member = NameOf(ingress)
-		c.Fault = fault
+	return fault
+}
+
+// tooMany is the fault of an Ingress of whose finalizers none counts. It stays as it is, and cannot be deleted, until most are gone.
+func tooMany(ingress *networkingv1.Ingress) *annotation.Fault {
+	if !HoldsTooMany(ingress.Finalizers) {
+		return nil
 	}
-	return c
+	return &annotation.Fault{
+		Field: "metadata.finalizers",
+		Reason: fmt.Sprintf("%d of them begin with %s, and none counts while there are more than %d: remove all but those of groups "+
+			"that the Ingress has belonged to", countExplicit(ingress.Finalizers), explicitFinalizer, mostGroupsHeld),
+	}
 }
 
 // classOf is the Ingress's class and whether it is ours. There is none where the annotation decides, or nothing at all.

@@ -48,8 +48,28 @@ func (g Group) Finalizer() string {
 	return implicitFinalizer
 }
 
-// GroupsHeld are the groups whose finalizers the Ingress of that name has: several while it moves from one to another.
+// mostGroupsHeld is how many finalizers of explicit groups an Ingress may have. One that moves has two, unless it moves again before it is
+// served; whoever may write it can add thousands, each of which would have a group worked on.
+const mostGroupsHeld = 16
+
+// HoldsTooMany reports whether there are so many finalizers of explicit groups that none counts.
+func HoldsTooMany(finalizers []string) bool { return countExplicit(finalizers) > mostGroupsHeld }
+
+func countExplicit(finalizers []string) (n int) {
+	for _, finalizer := range finalizers {
+		if strings.HasPrefix(finalizer, explicitFinalizer) {
+			n++
+		}
+	}
+	return n
+}
+
+// GroupsHeld are the groups whose finalizers the Ingress of that name has: several while it moves from one to another, and none when it
+// holds too many.
 func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
+	if HoldsTooMany(finalizers) {
+		return nil
+	}
 	var groups []Group
 	for _, finalizer := range finalizers {
 		name, explicit := strings.CutPrefix(finalizer, explicitFinalizer)

@@ -4,6 +4,7 @@
 package membership
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +17,12 @@ import (
 
 func TestGroupsHeld(t *testing.T) {
 	shop := types.NamespacedName{Namespace: "shop", Name: "web"}
+	var ofGroups []string
+	var groups []Group
+	for n := range 17 {
+		groups = append(groups, Group{Name: fmt.Sprint("group-", n)})
+		ofGroups = append(ofGroups, groups[n].Finalizer())
+	}
 	tests := map[string]struct {
 		finalizers []string
 		want       []Group
@@ -26,6 +33,8 @@ func TestGroupsHeld(t *testing.T) {
 		"moving into a group":     {finalizers: []string{"ingress.k8s.aws/resources", "group.ingress.k8s.aws/edge"}, want: []Group{{Namespace: "shop", Name: "web"}, {Name: "edge"}}},
 		"no name":                 {finalizers: []string{"group.ingress.k8s.aws/"}},
 		"a name that none can be": {finalizers: []string{"group.ingress.k8s.aws/Edge"}},
+		"as many as count":        {finalizers: ofGroups[:16], want: groups[:16]},
+		"too many":                {finalizers: append([]string{"ingress.k8s.aws/resources"}, ofGroups...)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
