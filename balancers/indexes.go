@@ -38,7 +38,7 @@ var Indexes = map[string]func(*networkingv1.Ingress) []string{
 		return groups
 	},
 	serviceField: func(i *networkingv1.Ingress) (names []string) {
-		for _, service := range input.NeedsOf(input.Input{Members: []membership.Member{{Ingress: i}}}).Services {
+		for _, service := range input.ServicesOf(i) {
 			names = append(names, service.Name)
 		}
 		return names

@@ -109,6 +109,28 @@ func TestTooManyPaths(t *testing.T) {
 	}
 }
 
+// Of an Ingress that is held before its paths are read no Service is looked up, and no Secret is read that those name.
+func TestPathsThatAreNotReadNeedNothing(t *testing.T) {
+	most := input.DefaultOptions("", "").Limits.MostPaths()
+	for paths, services := range map[int]string{most: "shop/a shop/b shop/c shop/x", most + 1: "shop/a shop/c shop/x"} {
+		in, b := withPaths(t, paths, "b", "")
+		b.Spec.DefaultBackend = &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+			Name: "x", Port: networkingv1.ServiceBackendPort{Number: 80},
+		}}
+		login("mine", nil)(&in, b)
+		ofService := map[string]string{annotation.AuthOIDC.FullName(): b.Annotations[annotation.AuthOIDC.FullName()], annotation.AuthType.FullName(): "oidc"}
+		delete(b.Annotations, annotation.AuthOIDC.FullName())
+		serviceOf(in.Services, "b").Annotations = ofService
+		var got []string
+		for _, service := range input.NeedsOf(in).Services {
+			got = append(got, service.String())
+		}
+		if secrets := input.SecretsOf(in); strings.Join(got, " ") != services || len(secrets) != most+1-paths {
+			t.Errorf("%d paths need Services %v, Secrets %v; want %s", paths, got, secrets, services)
+		}
+	}
+}
+
 // Of very many faults some are told, and that there are more.
 func TestManyFaults(t *testing.T) {
 	paths, b := withPaths(t, 300, "b", "")

@@ -5,6 +5,7 @@ package secrets
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,38 @@ func TestASecretIsWatchedAsLongAsItIsNeeded(t *testing.T) {
 	w.Of(t.Context(), one, nil)
 	if w.watched[key] == nil || len(w.watched[key].groups) != 1 {
 		t.Errorf("watched %v, want it for the second group", w.watched)
+	}
+}
+
+// Each watch costs memory, and whoever may write Ingresses can name any number of Secrets. Other namespaces have watches of their own.
+func TestSecretsOfANamespaceAreWatchedUpToABound(t *testing.T) {
+	w := &Watcher{Client: fake.NewClientset(secret("id"))}
+	w.Start(t.Context(), func(membership.Group) {})
+	many, one := membership.Group{Name: "many"}, membership.Group{Name: "one"}
+	keys := []types.NamespacedName{{Namespace: "away", Name: "idp"}}
+	for n := range mostWatched + 1 {
+		keys = append(keys, types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("a-", n)})
+	}
+	const refused = "is not read, as Ingresses of its namespace need 200 others"
+	got := w.Of(t.Context(), many, keys)
+	for i, key := range keys {
+		if isRefused := strings.HasPrefix(got[key].Reason, refused); isRefused != (i == len(keys)-1) {
+			t.Errorf("Secret %d: %q", i, got[key].Reason)
+		}
+	}
+	if len(w.watched) != mostWatched+1 {
+		t.Errorf("%d are watched, want %d and one of the other namespace", len(w.watched), mostWatched)
+	}
+	of := func() input.Secret { return w.Of(t.Context(), one, []types.NamespacedName{key})[key] }
+	if got := of(); !strings.HasPrefix(got.Reason, refused) {
+		t.Errorf("one more: %+v", got)
+	}
+	if got := w.Of(t.Context(), many, append(keys[1:mostWatched:mostWatched], key))[key]; got.ClientID != "id" {
+		t.Errorf("one in the place of another: %+v", got)
+	}
+	w.Of(t.Context(), many, nil)
+	if got := of(); got.ClientID != "id" || len(w.watched) != 1 {
+		t.Errorf("when there is room: %+v, %d are watched", got, len(w.watched))
 	}
 }
 

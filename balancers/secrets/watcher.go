@@ -5,6 +5,7 @@ package secrets
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,38 +48,63 @@ func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
 	w.ctx, w.changed, w.watched = ctx, changed, map[types.NamespacedName]*watched{}
 }
 
+// mostWatched is how many Secrets of a namespace are watched. Each costs memory, and may cost a request in each pass.
+const mostWatched = 200
+
 // Of has the Secrets that a group needs now, in place of those that it needed before.
 func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
 	informers := w.need(group, keys)
 	out := make(map[types.NamespacedName]input.Secret, len(keys))
 	for _, key := range keys {
+		if informers[key] == nil {
+			out[key] = input.Secret{Reason: fmt.Sprintf("is not read, as Ingresses of its namespace need %d others: share Secrets, or move "+
+				"Ingresses to another namespace", mostWatched)}
+			continue
+		}
 		out[key] = w.get(ctx, key, informers[key])
 	}
 	return out
 }
 
-// need notes what the group needs, and returns the informers of that.
+// need notes what the group needs, and returns the informers of that, as far as the namespace may have more.
 func (w *Watcher) need(group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]cache.SharedIndexInformer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	count := w.release(group, keys)
 	informers := make(map[types.NamespacedName]cache.SharedIndexInformer, len(keys))
 	for _, key := range keys {
 		if w.watched[key] == nil {
+			if count[key.Namespace] >= mostWatched {
+				continue
+			}
+			count[key.Namespace]++
 			w.watched[key] = w.watch(key)
 		}
 		w.watched[key].groups[group] = true
 		informers[key] = w.watched[key].informer
 	}
+	return informers
+}
+
+// release notes that of all Secrets the group needs no others, and counts by namespace those that are still watched. The caller holds the
+// lock.
+func (w *Watcher) release(group membership.Group, needed []types.NamespacedName) map[string]int {
+	isNeeded, count := map[types.NamespacedName]bool{}, map[string]int{}
+	for _, key := range needed {
+		isNeeded[key] = true
+	}
 	for key, watched := range w.watched {
-		if informers[key] != nil {
+		if !isNeeded[key] {
+			delete(watched.groups, group)
+		}
+		if len(watched.groups) > 0 {
+			count[key.Namespace]++
 			continue
 		}
-		if delete(watched.groups, group); len(watched.groups) == 0 {
-			watched.stop()
-			delete(w.watched, key)
-		}
+		watched.stop()
+		delete(w.watched, key)
 	}
-	return informers
+	return count
 }
 
 // watch begins to look out for a Secret. The caller holds the lock.

@@ -6,6 +6,7 @@ package input
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -39,20 +40,25 @@ type Needs struct {
 func NeedsOf(in Input) Needs {
 	n := Needs{Subnets: in.needsSubnets()}
 	for _, member := range in.Members {
-		n.addMember(member, in.Options.IssueCertificates)
+		n.addMember(member, in.Options)
 	}
 	if !in.Options.WAFClassic {
 		n.ClassicACLs = nil
 	}
-	slices.SortFunc(n.Services, func(a, b types.NamespacedName) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-	n.Services = slices.Compact(n.Services)
+	n.Services = sorted(n.Services)
 	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.ClassicACLs, &n.Hosts} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
 	return n
+}
+
+// sorted has each of the Services once, in order.
+func sorted(services []types.NamespacedName) []types.NamespacedName {
+	slices.SortFunc(services, func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(services)
 }
 
 // needsSubnets reports whether the load balancer, or what stands in front of it, may get other subnets than it has.
@@ -86,7 +92,7 @@ func getsIPv6(member membership.Member, lb *stack.LoadBalancer) bool {
 	return lb != nil && !IsDualstack(lb.AddressType) && IsDualstack(cmp.Or(ptr.Deref(member.Settings().IPAddressType, ""), wanted))
 }
 
-func (n *Needs) addMember(member membership.Member, issue bool) {
+func (n *Needs) addMember(member membership.Member, options Options) {
 	ingress := member.Ingress
 	groups, _, _ := annotation.SecurityGroups.In(ingress.Annotations)
 	front, _, _ := annotation.FrontSecurityGroups.In(ingress.Annotations)
@@ -98,25 +104,48 @@ func (n *Needs) addMember(member membership.Member, issue bool) {
 	certificates, _, _ := annotation.Certificates.In(ingress.Annotations)
 	switch {
 	case len(certificates)+len(member.Settings().CertificateArn) > 0:
-	case issue && AsksForCertificate(member):
+	case options.IssueCertificates && AsksForCertificate(member):
 		n.Own = true
 	default:
 		n.addHosts(ingress)
 	}
 	n.addNames(member)
-	n.addBackends(ingress)
+	n.addBackends(ingress, options.Limits.MostPaths())
 }
 
 // MostTargetGroups is how many names of target groups are looked up for one Ingress, as AWS lets a load balancer have so many
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html).
 const MostTargetGroups = 100
 
-// addBackends adds what the backends of an Ingress need.
-func (n *Needs) addBackends(ingress *networkingv1.Ingress) {
-	read := map[string]bool{} // the names of actions
-	var groups []string
+// ServicesOf are the Services that an Ingress names, each once, sorted, also when it has too many paths to be read.
+func ServicesOf(ingress *networkingv1.Ingress) []types.NamespacedName {
+	return servicesOf(ingress, math.MaxInt)
+}
+
+// servicesOf are those of an Ingress of which so many paths are read.
+func servicesOf(ingress *networkingv1.Ingress, mostPaths int) []types.NamespacedName {
+	var n Needs
+	n.addBackends(ingress, mostPaths)
+	return sorted(n.Services)
+}
+
+// PathsOf counts the paths of an Ingress.
+func PathsOf(ingress *networkingv1.Ingress) (paths int) {
 	for _, rule := range ingress.Spec.Rules {
 		if rule.HTTP != nil {
+			paths += len(rule.HTTP.Paths)
+		}
+	}
+	return paths
+}
+
+// addBackends adds what the backends of an Ingress need; of one with more paths than may be read, what its default backend needs.
+func (n *Needs) addBackends(ingress *networkingv1.Ingress, mostPaths int) {
+	read := map[string]bool{} // the names of actions
+	var groups []string
+	isRead := PathsOf(ingress) <= mostPaths
+	for _, rule := range ingress.Spec.Rules {
+		if isRead && rule.HTTP != nil {
 			for _, path := range rule.HTTP.Paths {
 				groups = append(groups, n.addBackend(ingress, path.Backend, read)...)
 			}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -44,12 +43,12 @@ func ReadSecret(secret *corev1.Secret) Secret {
 	return out
 }
 
-// SecretsOf are the Secrets that a group needs, each once, sorted. Of its Input Members and Services count.
+// SecretsOf are the Secrets that a group needs, each once, sorted. Of its Input Members, Services and Options count.
 func SecretsOf(in Input) (keys []types.NamespacedName) {
 	for _, member := range in.Members {
 		ingress := member.Ingress
 		sources := []map[string]string{ingress.Annotations}
-		for _, key := range NeedsOf(Input{Members: []membership.Member{member}}).Services {
+		for _, key := range servicesOf(ingress, in.Options.Limits.MostPaths()) {
 			if service := in.Services[key]; service != nil {
 				sources = append(sources, service.Annotations)
 			}

@@ -11,18 +11,13 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
 func (r ruleReader) readRules() {
-	paths := 0
-	for _, rule := range r.Member.Ingress.Spec.Rules {
-		if rule.HTTP != nil {
-			paths += len(rule.HTTP.Paths)
-		}
-	}
-	limits := r.in.Options.Limits
+	paths, limits := input.PathsOf(r.Member.Ingress), r.in.Options.Limits
 	if most := limits.MostPaths(); paths > most || paths*len(r.Ports) > mostListeners*most {
 		r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths for %d listeners are not read, as the quota of a load "+
 			"balancer is %d rules: use fewer, as in several Ingresses with a group each, or a higher quota",
