@@ -39,7 +39,7 @@
 //	versions.go      which version of its Secret each rule was last given, as AWS does not show it; starts passes when a Secret changes
 //	proposal.go      what a pass would do, for those who only ask
 //	watches.go       which groups a change in the cluster concerns
-//	indexes.go       the fields by which Ingresses are found in the cache
+//	indexes.go       the fields by which Ingresses and bindings are found in the cache
 //	setup.go         the controller itself: what it watches, its work queue, how many groups are worked on at once
 //	metrics.go       metrics of groups: failures, held members, quotas, expiry of certificates
 //

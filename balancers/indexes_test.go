@@ -6,14 +6,18 @@ package balancers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// counting counts the Ingresses that are listed.
+// counting counts the Ingresses and bindings that are listed.
 type counting struct {
 	client.Client
 	listed int
@@ -21,20 +25,23 @@ type counting struct {
 
 func (c *counting) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.Client.List(ctx, list, opts...)
-	if ingresses, is := list.(*networkingv1.IngressList); is {
-		c.listed += len(ingresses.Items)
+	switch list := list.(type) {
+	case *networkingv1.IngressList:
+		c.listed += len(list.Items)
+	case *v1beta1.TargetGroupBindingList:
+		c.listed += len(list.Items)
 	}
 	return err
 }
 
-// A pass and an event look at the Ingresses that they concern, however many others there are, also in the same namespace.
+// A pass and an event look at the Ingresses and bindings that they concern, however many others there are, also in the same namespace.
 func TestOthersAreNotListed(t *testing.T) {
 	web := ingressOf("web", edge)
 	objects := []client.Object{web, webService()}
 	for n := range 50 {
 		stranger := ingressOf(fmt.Sprint("other-", n), other)
 		stranger.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = fmt.Sprint("other-", n)
-		objects = append(objects, stranger)
+		objects = append(objects, stranger, bindingOf("shop", fmt.Sprint("other-", n), other, ""))
 	}
 	for name, do := range map[string]func(*bed) int{
 		"a pass":           func(b *bed) int { b.mustPass(edge); return 1 },
@@ -53,6 +60,52 @@ func TestOthersAreNotListed(t *testing.T) {
 	}
 }
 
+// bindingOf is one with the labels of the group.
+func bindingOf(namespace, name string, group membership.Group, arn string) *v1beta1.TargetGroupBinding {
+	return &v1beta1.TargetGroupBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: group.Labels()},
+		Spec:       v1beta1.TargetGroupBindingSpec{TargetGroupARN: arn},
+	}
+}
+
+// Anybody can give a binding the labels of a group. Those that may be the group's are seen, so that they go with what they are for.
+func TestWhichBindingsAreAGroups(t *testing.T) {
+	alone := membership.Group{Namespace: "shop", Name: "alone"}
+	single := ingressOf("alone", edge)
+	delete(single.Annotations, "alb.ingress.kubernetes.io/group.name")
+	moved := served(ingressOf("moved", other), oldHost, edge)
+	moved.Namespace = "moved"
+	bindings := []client.Object{
+		bindingOf("shop", "mine", edge, "gone"), bindingOf("moved", "leaving", edge, "gone"), bindingOf("former", "former", edge, "arn-shop/a-web:80"),
+		bindingOf("elsewhere", "stranger", edge, "arn-stranger"), bindingOf("shop", "unnamed", other, "arn-shop/a-web:80"),
+		bindingOf("shop", "alone", alone, "gone"), bindingOf("elsewhere", "not-alone", alone, "arn-shop/a-web:80"),
+	}
+	for name, tc := range map[string]struct {
+		group   membership.Group
+		members []client.Object
+		want    []string
+	}{
+		"a group":                 {edge, []client.Object{ingressOf("a", edge), moved}, []string{"former", "leaving", "mine"}},
+		"a group that ends":       {edge, []client.Object{served(ingressOf("a", other), "", edge)}, []string{"former", "mine"}},
+		"a group without members": {edge, nil, []string{"former", "leaving", "mine", "stranger"}},
+		"one Ingress":             {alone, []client.Object{single}, []string{"alone"}},
+		"one that is gone":        {alone, nil, []string{"alone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, append(tc.members, append(bindings, webService())...)...)
+			b.seeGroup(tc.group, "shop/a-web:80")
+			b.mustPass(tc.group)
+			var got []string
+			for _, binding := range b.compared.Bindings {
+				got = append(got, binding.Name)
+			}
+			if slices.Sort(got); !slices.Equal(got, tc.want) {
+				t.Errorf("bindings %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func namespaceOf(name string) client.Object {
 	out := &metav1.PartialObjectMetadata{}
 	out.SetName(name)
@@ -65,11 +118,11 @@ func TestWhoMayBeAMemberIsFound(t *testing.T) {
 	ingress.Finalizers = []string{other.Finalizer()}
 	for _, group := range []string{edge.Name, other.Name, ingress.Namespace + "/web"} {
 		found := false
-		for _, value := range Indexes[groupField](ingress) {
+		for _, value := range ValuesOf(ingress, groupField) {
 			found = found || value == group
 		}
 		if !found {
-			t.Errorf("%s is not among %v", group, Indexes[groupField](ingress))
+			t.Errorf("%s is not among %v", group, ValuesOf(ingress, groupField))
 		}
 	}
 }

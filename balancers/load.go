@@ -132,12 +132,29 @@ func (p *pass) observe(ctx context.Context) (err error) {
 		return err
 	}
 	statuses{p}.noteNames()
+	return p.findBindings(ctx)
+}
+
+// findBindings finds the bindings of the group among those with its labels, which anybody can give to theirs: those in namespaces of
+// members, also of members that leave, those of its target groups, and all if it has no member any more.
+func (p *pass) findBindings(ctx context.Context) error {
 	var bindings v1beta1.TargetGroupBindingList
-	if err := p.Client.List(ctx, &bindings, client.MatchingLabels(p.group.Labels())); err != nil {
+	named := client.MatchingFields{groupField: p.group.String()}
+	if err := p.Client.List(ctx, &bindings, named, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing TargetGroupBindings: %w", err)
 	}
+	isIts := map[string]bool{p.group.Namespace: !p.group.IsExplicit()} // by namespace, and by ARN of the target group
+	for _, namespace := range p.namespaces() {
+		isIts[namespace] = true
+	}
+	for _, group := range p.seen.TargetGroups {
+		isIts[group.ARN] = p.group.IsExplicit()
+	}
+	isEnding := p.group.IsExplicit() && p.isEmpty()
 	for i := range bindings.Items {
-		p.seen.Bindings = append(p.seen.Bindings, apply.Binding(&bindings.Items[i]))
+		if b := &bindings.Items[i]; isEnding || isIts[b.Namespace] || isIts[b.Spec.TargetGroupARN] {
+			p.seen.Bindings = append(p.seen.Bindings, apply.Binding(b.DeepCopy()))
+		}
 	}
 	return nil
 }

@@ -78,6 +78,13 @@ func (m *memories) of(group membership.Group, now time.Time) *memory {
 	return m.groups[group]
 }
 
+// knows reports whether something is remembered of the group.
+func (m *memories) knows(group membership.Group) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.groups[group] != nil
+}
+
 func (m *memories) forget(group membership.Group) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

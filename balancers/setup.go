@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&networkingv1.IngressClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), generation).
 		Watches(&ingressapi.IngressClassParams{}, handler.EnqueueRequestsFromMapFunc(r.ofParams), generation).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(labelsChanged())).
-		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(ofBinding), builder.WithPredicates(bindingChanged())).
+		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(bindingChanged())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),

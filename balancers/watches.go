@@ -97,13 +97,28 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return r.requests(ctx, each, client.InNamespace(namespace.GetName()))
 }
 
-// ofBinding is the group whose labels the binding has.
-func ofBinding(_ context.Context, binding client.Object) []reconcile.Request {
+// ofBinding is the group whose labels the binding has, if it may have bindings there: whoever may write some can give them any label.
+func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
 	group, ok := membership.GroupOfLabels(binding.GetLabels())
-	if !ok {
+	if !ok || !r.mayBind(ctx, group, binding.GetNamespace()) {
 		return nil
 	}
 	return []reconcile.Request{requestOf(group)}
+}
+
+// mayBind reports whether the group may have bindings in the namespace: an Ingress there belongs to it or has its finalizer, or none does
+// anywhere any longer, and the group's end is worked on.
+func (r *Reconciler) mayBind(ctx context.Context, group membership.Group, namespace string) bool {
+	if !group.IsExplicit() {
+		return namespace == group.Namespace
+	}
+	named := client.MatchingFields{groupField: group.String()}
+	if slices.Contains(r.requests(ctx, each, client.InNamespace(namespace), named), requestOf(group)) {
+		return true
+	}
+	var others membership.Objects
+	err := r.addIngresses(ctx, &others, named, client.Limit(1))
+	return err == nil && len(others.Ingresses) == 0 && r.memories.knows(group)
 }
 
 // saysOtherwise passes changes of what users say in objects: of their spec, annotations or deletion. Some kinds have no generation.

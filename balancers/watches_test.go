@@ -44,12 +44,15 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 	service := func(name string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	}
-	binding := func(labels map[string]string) *v1beta1.TargetGroupBinding {
-		return &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
+	gone, never := membership.Group{Name: "gone"}, membership.Group{Name: "never"}
+	b.memories.of(gone, b.clock.Now())
+	b.memories.of(edge, b.clock.Now())
+	binding := func(namespace string, labels map[string]string) *v1beta1.TargetGroupBinding {
+		return &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: labels}}
 	}
 	deleted := served(ingressOf("deleted", edge), "", edge)
 	deleted.DeletionTimestamp = ptr.To(metav1.Now())
-	ctx := t.Context()
+	ctx, alone := t.Context(), membership.Group{Namespace: "shop", Name: "a"}
 	for name, tc := range map[string]struct {
 		got  []reconcile.Request
 		want []string
@@ -64,10 +67,15 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 		"params":                                                    {b.ofParams(ctx, params), []string{"/api", "/away", "/classed", "/edge", "/other"}},
 		"params that no class names":                                {b.ofParams(ctx, &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), nil},
 		"a namespace":                                               {b.ofNamespace(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}), []string{"/away"}},
-		"a binding of a group":                                      {ofBinding(ctx, binding(edge.Labels())), []string{"/edge"}},
-		"a binding of one Ingress":                                  {ofBinding(ctx, binding(membership.Group{Namespace: "shop", Name: "a"}.Labels())), []string{"shop/a"}},
-		"a binding that users made":                                 {ofBinding(ctx, binding(map[string]string{"a": "b"})), nil},
-		"a binding with half a label":                               {ofBinding(ctx, binding(map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
+		"a binding of a group":                                      {b.ofBinding(ctx, binding("shop", edge.Labels())), []string{"/edge"}},
+		"a binding of a group that is left":                         {b.ofBinding(ctx, binding("shop", other.Labels())), []string{"/other"}},
+		"a binding with the labels of others' group":                {b.ofBinding(ctx, binding("elsewhere", edge.Labels())), nil},
+		"a binding of a group that ends":                            {b.ofBinding(ctx, binding("elsewhere", gone.Labels())), []string{"/gone"}},
+		"a binding of a group that there is not":                    {b.ofBinding(ctx, binding("elsewhere", never.Labels())), nil},
+		"a binding of one Ingress":                                  {b.ofBinding(ctx, binding("shop", alone.Labels())), []string{"shop/a"}},
+		"a binding with the labels of an Ingress elsewhere":         {b.ofBinding(ctx, binding("elsewhere", alone.Labels())), nil},
+		"a binding that users made":                                 {b.ofBinding(ctx, binding("shop", map[string]string{"a": "b"})), nil},
+		"a binding with half a label":                               {b.ofBinding(ctx, binding("shop", map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

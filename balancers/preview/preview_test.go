@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	testingclock "k8s.io/utils/clock/testing"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -164,6 +166,22 @@ func TestTheReportOfAGroup(t *testing.T) {
 	}
 	if !report.Changes || !report.IsFaulty() {
 		t.Errorf("changes %t, faulty %t, want both", report.Changes, report.IsFaulty())
+	}
+}
+
+// A binding is found by its group, as a pass finds it.
+func TestBindingsThatAreThereArePlannedFor(t *testing.T) {
+	binding := func(name string, group membership.Group) *v1beta1.TargetGroupBinding {
+		return &v1beta1.TargetGroupBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: group.Labels()},
+			Spec:       v1beta1.TargetGroupBindingSpec{TargetGroupARN: "arn-gone"},
+		}
+	}
+	p := newPreview(t, &account{}, webService+ingressOf("a"),
+		binding("its-own", membership.Group{Name: "edge"}), binding("another", membership.Group{Name: "other"}))
+	got := text(t, must(t)(p.Group(t.Context(), "edge")))
+	if !strings.Contains(got, "delete binding shop/its-own") || strings.Contains(got, "another") {
+		t.Errorf("want the binding without a target group deleted, and none of another group:\n%s", got)
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Snapshot) Get(ctx context.Context, key client.ObjectKey, into client.Ob
 	return nil
 }
 
-// List lists objects by their namespace and labels, and Ingresses by the fields that have an index. What is proposed counts.
+// List lists objects by their namespace, their labels, and the fields that have an index. What is proposed counts.
 func (s *Snapshot) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := (&client.ListOptions{}).ApplyOptions(opts)
 	all, err := s.all(ctx, list)
@@ -87,14 +87,13 @@ func (s *Snapshot) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return apimeta.SetList(list, out)
 }
 
-// hasFields reports whether an Ingress has the value of each field.
+// hasFields reports whether an object has the value of each field.
 func hasFields(object client.Object, selector fields.Selector) bool {
 	if selector == nil {
 		return true
 	}
 	return !slices.ContainsFunc(selector.Requirements(), func(r fields.Requirement) bool {
-		ingress, is := object.(*networkingv1.Ingress)
-		return !is || !slices.Contains(balancers.Indexes[r.Field](ingress), r.Value)
+		return !slices.Contains(balancers.ValuesOf(object, r.Field), r.Value)
 	})
 }
 
