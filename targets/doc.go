@@ -39,6 +39,7 @@
 //	controller.go  the Registrar, what it remembers of each binding, and Reconcile, in which each pass begins
 //	setup.go       adds the Registrar to the manager: indexes, watches, queue; starts its parts
 //	watches.go     which bindings a change in the cluster requeues
+//	changes.go     which changes requeue any
 //	debounce.go    the queue: a pass that a watch asks for begins 250 ms after the last one or later, unless a pod leaves
 //	pass.go        the pass over a binding that is managed
 //	finalize.go    the pass over a binding that is being deleted

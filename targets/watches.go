@@ -10,16 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -58,7 +55,8 @@ func (r *Registrar) watcher() *watcher {
 // podEvents requeues the bindings of a pod, without delay when it begins to leave: the pass finds out by when its target must go.
 func (w *watcher) podEvents() handler.EventHandler {
 	return w.resolver.UpdatePods(w.guards.FollowPods(podHandler{
-		handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged, func(pod *corev1.Pod) {
+		handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged,
+		func(pod *corev1.Pod) {
 			if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
 				w.reporter.TooManyGates(pod)
 			}
@@ -74,56 +72,6 @@ func (w *watcher) sliceEvents() handler.EventHandler {
 	return w.resolver.UpdateSlices(handler.EnqueueRequestsFromMapFunc(w.bindingsOfSlice))
 }
 
-// podChanged reports whether the change can be one of a plan or a condition; both pods are as StripPod keeps them. The kubelet's other
-// chatter stays away.
-func podChanged(before, after *corev1.Pod) bool {
-	return before.UID != after.UID || endpoints.IsTerminating(before) != endpoints.IsTerminating(after) || leavesSooner(before, after) ||
-		endpoints.ContainersReady(before) != endpoints.ContainersReady(after) ||
-		!maps.Equal(before.Labels, after.Labels) ||
-		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
-		before.Annotations[endpoints.PodENIAnnotation] != after.Annotations[endpoints.PodENIAnnotation] ||
-		before.Annotations[v1beta1.KeepUntilReplacedAnnotation] != after.Annotations[v1beta1.KeepUntilReplacedAnnotation] ||
-		countOpenGates(before) != countOpenGates(after)
-}
-
-// leavesSooner reports whether a pod that leaves already was deleted once more, with a shorter grace period, or has ended.
-func leavesSooner(before, after *corev1.Pod) bool {
-	return before.DeletionTimestamp != nil && after.DeletionTimestamp != nil &&
-		(after.DeletionTimestamp.Before(before.DeletionTimestamp) || before.Status.Phase != after.Status.Phase)
-}
-
-// nodeChanged lets through what decides whether a node, or a pod on it, is a target, and keeps heartbeats away.
-func nodeChanged() predicate.Funcs {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
-		return endpoints.NodeReadiness(before) != endpoints.NodeReadiness(after) || endpoints.ShutsDown(before) != endpoints.ShutsDown(after) ||
-			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
-			before.Spec.ProviderID != after.Spec.ProviderID ||
-			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
-			!equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints)
-	}}
-}
-
-// labelChanged lets through namespaces whose pods may get gates now, or no longer.
-func labelChanged() predicate.Funcs {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false }, // its bindings come by themselves
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
-		},
-	}
-}
-
-func countOpenGates(pod *corev1.Pod) int {
-	n := 0
-	for _, c := range pod.Status.Conditions { // of gates, and one more
-		if c.Status == corev1.ConditionTrue {
-			n++
-		}
-	}
-	return n
-}
-
 func (w *watcher) bindingsOfService(ctx context.Context, o client.Object) []reconcile.Request {
 	return w.bindingsOf(ctx, o.GetNamespace(), o.GetName())
 }
@@ -133,42 +81,60 @@ func (w *watcher) bindingsOfSlice(ctx context.Context, o client.Object) []reconc
 }
 
 func (w *watcher) bindingsOf(ctx context.Context, namespace, service string) []reconcile.Request {
-	var list v1beta1.TargetGroupBindingList
-	err := w.client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexBindingService: service})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a Service", "service", service)
-		return nil
-	}
-	return requestsOf(list.Items)
+	return requestsOf(w.list(ctx, client.InNamespace(namespace), client.MatchingFields{indexBindingService: service}))
 }
 
 // bindingsOfNamespace are all in it: their pods without gates are told of where gates are asked for.
 func (w *watcher) bindingsOfNamespace(ctx context.Context, o client.Object) []reconcile.Request {
-	return w.allBindings(ctx, o.GetName())
+	return requestsOf(w.list(ctx, client.InNamespace(o.GetName())))
 }
 
-// allBindings are those of a namespace, or of all namespaces when that is empty.
-func (w *watcher) allBindings(ctx context.Context, namespace string) []reconcile.Request {
+// list lists bindings, for reading only.
+func (w *watcher) list(ctx context.Context, which ...client.ListOption) []v1beta1.TargetGroupBinding {
 	var list v1beta1.TargetGroupBindingList
-	if err := w.client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.client.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list bindings")
 		return nil
 	}
-	return requestsOf(list.Items)
+	return list.Items
 }
 
-// bindingsOfPod are the bindings whose gates the pod carries, those in whose groups its addresses are, and those whose
-// Services have it among their endpoints.
 func (w *watcher) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {
-	pod := o.(*corev1.Pod)
-	out := requests(pod.Namespace, append(readiness.Bindings(pod), w.resolver.Holders.Of(pod.Namespace, endpoints.PodAddresses(pod))...))
+	return w.bindingsOfPods(ctx, o.GetNamespace(), []*corev1.Pod{o.(*corev1.Pod)})
+}
+
+// bindingsOfPods are the bindings whose gates pods of the namespace carry, those in whose groups their addresses are, and those whose
+// Services have them among their endpoints.
+func (w *watcher) bindingsOfPods(ctx context.Context, namespace string, pods []*corev1.Pod) []reconcile.Request {
+	var out []reconcile.Request
 	services := map[string]bool{} // most have several slices
-	for _, slice := range w.resolver.SliceByPod.At(pod.Namespace, pod.Name) {
-		services[slice.Labels[discoveryv1.LabelServiceName]] = true
+	for _, pod := range pods {
+		held := w.resolver.Holders.Of(namespace, endpoints.PodAddresses(pod))
+		out = append(out, requests(namespace, append(readiness.Bindings(pod), held...))...)
+		for _, slice := range w.resolver.SliceByPod.At(namespace, pod.Name) {
+			services[slice.Labels[discoveryv1.LabelServiceName]] = true
+		}
 	}
-	for service := range services {
-		out = append(out, w.bindingsOf(ctx, pod.Namespace, service)...)
+	return append(out, w.bindingsOfServices(ctx, namespace, services)...)
+}
+
+// fewServices are looked up one by one. Of more, as anybody may name by the thousand in slices of their own, it is quicker to look at all
+// bindings once.
+const fewServices = 16
+
+func (w *watcher) bindingsOfServices(ctx context.Context, namespace string, services map[string]bool) []reconcile.Request {
+	var out []reconcile.Request
+	if len(services) <= fewServices {
+		for service := range services {
+			out = append(out, w.bindingsOf(ctx, namespace, service)...)
+		}
+		return out
+	}
+	all := w.list(ctx, client.InNamespace(namespace))
+	for i := range all {
+		if services[all[i].Spec.ServiceRef.Name] {
+			out = append(out, requestsOf(all[i:i+1])...)
+		}
 	}
 	return out
 }
@@ -194,21 +160,20 @@ func requests(namespace string, names []string) []reconcile.Request {
 func (w *watcher) bindingsOfNode(ctx context.Context, o client.Object) []reconcile.Request {
 	node := o.(*corev1.Node)
 	found := map[reconcile.Request]bool{}
+	pods := map[string][]*corev1.Pod{} // by namespace
 	for _, pod := range w.resolver.PodByNode.At("", node.Name) {
-		for _, request := range w.bindingsOfPod(ctx, pod) {
+		pods[pod.Namespace] = append(pods[pod.Namespace], pod)
+	}
+	for namespace := range pods {
+		for _, request := range w.bindingsOfPods(ctx, namespace, pods[namespace]) {
 			found[request] = true
 		}
 	}
-	var list v1beta1.TargetGroupBindingList
-	err := w.client.List(ctx, &list, client.UnsafeDisableDeepCopy,
-		client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of type instance")
-	}
 	id, _ := endpoints.InstanceID(node)
-	for i := range list.Items {
-		key := client.ObjectKeyFromObject(&list.Items[i])
-		selector, err := w.resolver.Selectors.Of(&list.Items[i])
+	instance := w.list(ctx, client.MatchingFields{indexBindingType: string(v1beta1.TargetTypeInstance)})
+	for i := range instance {
+		key := client.ObjectKeyFromObject(&instance[i])
+		selector, err := w.resolver.Selectors.Of(&instance[i])
 		if err == nil && selector.Matches(labels.Set(node.Labels)) || w.resolver.Holders.Holds(key, id) {
 			found[reconcile.Request{NamespacedName: key}] = true
 		}
@@ -251,22 +216,4 @@ func (w *watcher) bindingsOfGroup(ctx context.Context, o client.Object) []reconc
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list the bindings of a target group")
 	}
 	return requestsOf(duplicates)
-}
-
-// finalizersChanged lets through what another controller of bindings does first.
-func finalizersChanged() predicate.Funcs {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
-	}}
-}
-
-// duplicatesChanged lets through what may change who has a target group: a binding comes, goes, lets go of it, is taken from the incumbent
-// or given back to it, or no longer shares it.
-func duplicatesChanged() predicate.Funcs {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
-		return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() || ownership.Released(before) != ownership.Released(after) ||
-			ownership.Beside.Holds(before) != ownership.Beside.Holds(after) ||
-			before.Spec.MultiClusterTargetGroup != after.Spec.MultiClusterTargetGroup
-	}}
 }

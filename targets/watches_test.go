@@ -4,14 +4,19 @@
 package targets
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -144,6 +149,40 @@ func TestBindingsOfPod(t *testing.T) {
 					t.Errorf("bindings (-want +got):\n%s", diff)
 				}
 			})
+		})
+	}
+}
+
+// Anybody may list a pod in slices of as many Services as they like. One goroutine handles the events of all namespaces' pods.
+func TestBindingsOfAPodInSlicesOfManyServices(t *testing.T) {
+	const most = 17 // lists
+	for _, others := range []int{0, fewServices - 1, fewServices, 10 * most} {
+		t.Run(fmt.Sprint(others), func(t *testing.T) {
+			pod, second := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+			pod.Spec.ReadinessGates, pod.Spec.NodeName, second.Spec.NodeName = nil, "node-1", "node-1"
+			objects := []client.Object{pod, second, newSlice("web-1", pod)}
+			for n := range others {
+				slice := newSlice(fmt.Sprint("other-", n), pod, second)
+				slice.Labels = map[string]string{discoveryv1.LabelServiceName: slice.Name}
+				objects = append(objects, slice)
+			}
+			inBed(t, func(b *bed) {
+				b.watch()
+				lists := 0
+				b.intercept(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+					lists++
+					return c.List(ctx, list, opts...)
+				}})
+				want := []reconcile.Request{{NamespacedName: webKey}}
+				if diff := cmp.Diff(want, b.watcher().bindingsOfPod(t.Context(), pod)); diff != "" || lists > most {
+					t.Errorf("%d lists, want %d at most; bindings of the pod (-want +got):\n%s", lists, most, diff)
+				}
+				lists = 0
+				got := b.watcher().bindingsOfNode(t.Context(), newNode("node-1", "i-01", corev1.ConditionTrue))
+				if diff := cmp.Diff(want, got); diff != "" || lists > most+1 {
+					t.Errorf("%d lists, want %d at most; bindings of its node (-want +got):\n%s", lists, most, diff)
+				}
+			}, objects...)
 		})
 	}
 }
