@@ -78,6 +78,7 @@ func finalizersChanged() predicate.Funcs {
 // or given back to it, or no longer shares it.
 func duplicatesChanged() predicate.Funcs {
 	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }, // they come by themselves
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
 			return before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||

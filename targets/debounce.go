@@ -102,6 +102,7 @@ func (q *debouncedQueue) left(req reconcile.Request) time.Duration {
 // terminates, or will do so sooner.
 type podHandler struct {
 	handler.EventHandler
+	first   handler.EventHandler // of those of the first list: all bindings that exist come by themselves then
 	changed func(before, after *corev1.Pod) bool
 	came    func(*corev1.Pod)
 }
@@ -109,7 +110,11 @@ type podHandler struct {
 // Create implements handler.EventHandler.
 func (h podHandler) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	h.came(e.Object.(*corev1.Pod))
-	h.EventHandler.Create(ctx, e, queue)
+	next := h.EventHandler
+	if e.IsInInitialList {
+		next = h.first
+	}
+	next.Create(ctx, e, queue)
 }
 
 // Update implements handler.EventHandler.

@@ -56,7 +56,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(changed)).
 		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfGroup),
 			builder.WithPredicates(duplicatesChanged())).
-		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfService)).
+		Watches(&corev1.Service{}, requeue(w.bindingsOfService)).
 		Watches(&discoveryv1.EndpointSlice{}, w.sliceEvents()).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfNamespace), builder.WithPredicates(labelChanged())).
 		Watches(&corev1.Node{}, w.nodeEvents(), builder.WithPredicates(nodeChanged())).

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -55,7 +56,7 @@ func (r *Registrar) watcher() *watcher {
 // podEvents requeues the bindings of a pod, without delay when it begins to leave: the pass finds out by when its target must go.
 func (w *watcher) podEvents() handler.EventHandler {
 	return w.resolver.UpdatePods(w.guards.FollowPods(podHandler{
-		handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), w.podChanged,
+		handler.EnqueueRequestsFromMapFunc(w.bindingsOfPod), handler.EnqueueRequestsFromMapFunc(bindingsOfGates), w.podChanged,
 		func(pod *corev1.Pod) {
 			if registered, err := w.isRegistered(context.Background(), pod.Namespace); registered && err == nil {
 				w.reporter.TooManyGates(pod)
@@ -65,11 +66,27 @@ func (w *watcher) podEvents() handler.EventHandler {
 }
 
 func (w *watcher) nodeEvents() handler.EventHandler {
-	return w.resolver.FollowNodes(w.guards.FollowNodes(handler.EnqueueRequestsFromMapFunc(w.bindingsOfNode)), w.clock)
+	return w.resolver.FollowNodes(w.guards.FollowNodes(requeue(w.bindingsOfNode)), w.clock)
 }
 
 func (w *watcher) sliceEvents() handler.EventHandler {
-	return w.resolver.UpdateSlices(handler.EnqueueRequestsFromMapFunc(w.bindingsOfSlice))
+	return w.resolver.UpdateSlices(requeue(w.bindingsOfSlice))
+}
+
+// requeue returns a handler that requeues the bindings that an object concerns. Objects of the first list requeue none: no pass begins
+// before all lists have come, and bindings come by their own. With many bindings of one Service it would take minutes, and the process
+// would end: controller-runtime waits so long for lists, and no longer.
+func requeue(bindings handler.MapFunc) handler.EventHandler {
+	return changeHandler{handler.EnqueueRequestsFromMapFunc(bindings)}
+}
+
+type changeHandler struct{ handler.EventHandler }
+
+// Create implements handler.EventHandler.
+func (h changeHandler) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	if !e.IsInInitialList {
+		h.EventHandler.Create(ctx, e, queue)
+	}
 }
 
 func (w *watcher) bindingsOfService(ctx context.Context, o client.Object) []reconcile.Request {
@@ -97,6 +114,11 @@ func (w *watcher) list(ctx context.Context, which ...client.ListOption) []v1beta
 		return nil
 	}
 	return list.Items
+}
+
+// bindingsOfGates are the bindings whose gates the pod carries. They may not exist.
+func bindingsOfGates(_ context.Context, o client.Object) []reconcile.Request {
+	return requests(o.GetNamespace(), readiness.Bindings(o.(*corev1.Pod)))
 }
 
 func (w *watcher) bindingsOfPod(ctx context.Context, o client.Object) []reconcile.Request {

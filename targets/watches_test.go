@@ -6,6 +6,7 @@ package targets
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/readiness"
@@ -184,6 +186,61 @@ func TestBindingsOfAPodInSlicesOfManyServices(t *testing.T) {
 				}
 			}, objects...)
 		})
+	}
+}
+
+// At the start all bindings come by themselves. What there is beside them wakes none, as each of many objects may concern each of many
+// bindings, and controller-runtime waits 2 minutes for all. Later they do.
+func TestObjectsOfTheFirstListWakeNoBinding(t *testing.T) {
+	const instances = "instances"
+	kind := v1beta1.TargetTypeInstance
+	ofNodes := newBinding()
+	ofNodes.Name, ofNodes.UID, ofNodes.Spec.TargetType, ofNodes.Spec.ServiceRef.Name = instances, instances, &kind, instances
+	ofNodes.Spec.TargetGroupARN += instances
+	gated, plain := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2")
+	gated.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: readiness.GateFor("gone")}}
+	plain.Spec.ReadinessGates = nil
+	slice := newSlice("web-1", gated, plain)
+	handlers := map[string]struct {
+		events      func(*watcher) handler.EventHandler
+		object      client.Object
+		first, late []string
+	}{
+		"Node":          {(*watcher).nodeEvents, newNode("node-1", "i-01", corev1.ConditionTrue), nil, []string{instances}},
+		"EndpointSlice": {(*watcher).sliceEvents, slice, nil, []string{"web"}},
+		"Service":       {func(w *watcher) handler.EventHandler { return requeue(w.bindingsOfService) }, newService(), nil, []string{"web"}},
+		"pod":           {(*watcher).podEvents, plain, nil, []string{"web"}},
+		"gated pod":     {(*watcher).podEvents, gated, []string{"gone"}, []string{"gone", "web"}}, // nothing else tells of a binding that is gone
+	}
+	for name, tc := range handlers {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, func(b *bed) {
+				b.watch()
+				for _, isFirst := range []bool{true, false} {
+					queue := b.watcher().newQueue("listed", nil).(*debouncedQueue)
+					tc.events(b.watcher()).Create(t.Context(), event.CreateEvent{Object: tc.object, IsInInitialList: isFirst}, queue)
+					want, got := tc.late, []string(nil)
+					if isFirst {
+						want = tc.first
+					}
+					for queue.Len() > 0 {
+						request, _, _ := queue.GetWithPriority()
+						got = append(got, request.Name)
+					}
+					queue.ShutDown()
+					slices.Sort(got)
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("woken by an object of the first list (%v) (-want +got):\n%s", isFirst, diff)
+					}
+				}
+			}, ofNodes, gated, plain, slice)
+		})
+	}
+	if duplicatesChanged().Create(event.CreateEvent{Object: newBinding(), IsInInitialList: true}) {
+		t.Error("a binding of the first list wakes the others of its group")
+	}
+	if !duplicatesChanged().Create(event.CreateEvent{Object: newBinding()}) {
+		t.Error("a new binding does not wake the others of its group")
 	}
 }
 
