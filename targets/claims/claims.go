@@ -58,6 +58,7 @@ type Writer struct {
 	uncached client.Reader
 	clock    clock.PassiveClock
 	reporter report.Reporter
+	refusals refusals
 
 	context context.Context // ends the writes, which outlive a pass
 	requeue func(types.NamespacedName)

@@ -44,11 +44,18 @@ func (w *Writer) readConfigMap(ctx context.Context, binding *v1beta1.TargetGroup
 	if !binding.Spec.MultiClusterTargetGroup {
 		return nil, nil
 	}
+	if err := w.refusals.of(binding.Namespace, w.clock.Now()); err != nil {
+		return nil, err
+	}
 	var configMap corev1.ConfigMap
 	key := client.ObjectKey{Namespace: binding.Namespace, Name: ownership.RecordName(binding.Name)}
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	if err := w.uncached.Get(ctx, key, &configMap); err != nil {
+	err := w.uncached.Get(ctx, key, &configMap)
+	if apierrors.IsForbidden(err) {
+		w.refusals.add(binding.Namespace, err, w.clock.Now())
+	}
+	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return &configMap, nil
