@@ -32,8 +32,9 @@ type debouncedQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
 
-	mu    sync.Mutex
-	begun map[reconcile.Request]time.Time // the passes that began less than debounceInterval ago
+	mu     sync.Mutex
+	begun  map[reconcile.Request]time.Time // the passes that began less than debounceInterval ago, and some before
+	pruned time.Time                       // when those before were dropped
 }
 
 // newQueue is for controller.Options.
@@ -56,7 +57,10 @@ func (q *debouncedQueue) GetWithPriority() (req reconcile.Request, priority int,
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock.Now()
-	maps.DeleteFunc(q.begun, func(_ reconcile.Request, begun time.Time) bool { return now.Sub(begun) >= debounceInterval })
+	if now.Sub(q.pruned) >= debounceInterval { // not in each pass: there may be thousands
+		maps.DeleteFunc(q.begun, func(_ reconcile.Request, begun time.Time) bool { return now.Sub(begun) >= debounceInterval })
+		q.pruned = now
+	}
 	q.begun[req] = now
 	return req, priority, shutdown
 }
