@@ -19,7 +19,7 @@
 //	secrets  reads the Secrets that Ingresses name
 //	stack    the types that all these share: a load balancer with its parts, whatever object asks for it
 //	steps    the types of changes and waits: plan makes them, apply does them, preview shows them
-//	queue    the controller's work queue, in which namespaces take turns
+//	tenants  says which namespaces take a turn together in the controller's work queue (targets/queue)
 //	fixture  parses manifests in tests
 //
 // ingress and plan are values only: they make no call. The controller itself is in this folder. A pass of it is over one group

@@ -22,9 +22,9 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
-	"github.com/targetgate/targetgate/balancers/queue"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
+	"github.com/targetgate/targetgate/balancers/tenants"
 )
 
 // Reconciler makes what is in AWS agree with Ingresses. A request is a group, by its name. Passes over one group come one after the other;
@@ -64,7 +64,7 @@ type Reconciler struct {
 	ReplacementTimeout time.Duration
 
 	memories memories
-	tenants  queue.Tenants
+	tenants  tenants.Tenants
 	// othersWait reports whether a group of another tenant waits for a worker; nil for never.
 	othersWait func(ctrl.Request) bool
 }

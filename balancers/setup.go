@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/targetgate/targetgate/balancers/queue"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/targets/queue"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 

@@ -1,7 +1,9 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package queue
+// Package tenants says whose turn a pass over a group takes, for the controller's queue. Tenants.mu is taken alone, or under the lock of
+// client-go's queue.
+package tenants
 
 import (
 	"cmp"
