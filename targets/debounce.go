@@ -12,13 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/queue"
 )
 
 // debounceInterval is the least time between two passes over a binding that changes in the cluster ask for. In a rollout pods and
@@ -27,14 +28,23 @@ const debounceInterval = 250 * time.Millisecond
 
 // debouncedQueue is a controller's queue that delays a pass that a watch asks for until debounceInterval after the last one began.
 // The first change is acted on at once, and so are terminating pods and the answers of AWS. controller-runtime has no such queue;
-// without it a rollout of 500 pods made 11,200 passes instead of 6,400.
+// without it a rollout of 500 pods made 11,200 passes instead of 6,400. The namespaces of bindings take turns.
 type debouncedQueue struct {
-	priorityqueue.PriorityQueue[reconcile.Request]
-	clock clock.PassiveClock
+	*queue.Queue // of passes that may begin
+	limiter      workqueue.TypedRateLimiter[reconcile.Request]
+	clock        clock.PassiveClock
 
-	mu     sync.Mutex
-	begun  map[reconcile.Request]time.Time // the passes that began less than debounceInterval ago, and some before
-	pruned time.Time                       // when those before were dropped
+	mu      sync.Mutex
+	begun   map[reconcile.Request]time.Time // the passes that began less than debounceInterval ago, and some before
+	pruned  time.Time                       // when those before were dropped
+	planned map[reconcile.Request]plannedPass
+}
+
+// plannedPass may begin later. A binding has one at most: a pass that begins before, for whatever reason, is that one, too.
+type plannedPass struct {
+	at       time.Time
+	priority int
+	timer    *time.Timer
 }
 
 // newQueue is for controller.Options.
@@ -45,15 +55,15 @@ func (w *watcher) newQueue(
 }
 
 func newDebouncedQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.PassiveClock) *debouncedQueue {
-	inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) {
-		o.Log, o.RateLimiter = ctrl.Log.WithValues("controller", name), limiter
-	})
-	return &debouncedQueue{PriorityQueue: inner, clock: clk, begun: map[reconcile.Request]time.Time{}}
+	return &debouncedQueue{
+		Queue:   queue.New(name, limiter, func(req reconcile.Request) string { return req.Namespace }),
+		limiter: limiter, clock: clk, begun: map[reconcile.Request]time.Time{}, planned: map[reconcile.Request]plannedPass{},
+	}
 }
 
 // GetWithPriority is where a pass begins.
 func (q *debouncedQueue) GetWithPriority() (req reconcile.Request, priority int, shutdown bool) {
-	req, priority, shutdown = q.PriorityQueue.GetWithPriority()
+	req, priority, shutdown = q.Queue.GetWithPriority()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock.Now()
@@ -62,6 +72,10 @@ func (q *debouncedQueue) GetWithPriority() (req reconcile.Request, priority int,
 		q.pruned = now
 	}
 	q.begun[req] = now
+	if planned, ok := q.planned[req]; ok {
+		planned.timer.Stop()
+		delete(q.planned, req)
+	}
 	return req, priority, shutdown
 }
 
@@ -71,12 +85,34 @@ func (q *debouncedQueue) Add(req reconcile.Request) { q.AddWithOpts(priorityqueu
 // AddWithOpts is what the others call, and whoever asks for a look later on.
 func (q *debouncedQueue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Request) {
 	for _, req := range requests {
-		one := opts
-		if !opts.RateLimited {
-			one.After = max(opts.After, q.left(req))
+		var after time.Duration
+		if opts.RateLimited {
+			after = q.limiter.When(req)
+		} else {
+			after = max(opts.After, q.left(req))
 		}
-		q.PriorityQueue.AddWithOpts(one, req)
+		q.plan(req, after, ptr.Deref(opts.Priority, 0))
 	}
+}
+
+// plan has a pass begin after the pause, or before when one is planned.
+func (q *debouncedQueue) plan(req reconcile.Request, pause time.Duration, priority int) {
+	if pause <= 0 {
+		q.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, req)
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.clock.Now()
+	at := now.Add(pause)
+	if before, ok := q.planned[req]; ok {
+		before.timer.Stop()
+		priority = max(priority, before.priority)
+		if before.at.Before(at) {
+			at = before.at
+		}
+	}
+	q.planned[req] = plannedPass{at, priority, time.AfterFunc(at.Sub(now), func() { q.plan(req, 0, priority) })}
 }
 
 // undelayedQueue is the same queue without the delay.
@@ -88,12 +124,10 @@ func undelayed(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) un
 }
 
 // Add begins the pass at once.
-func (q undelayedQueue) Add(req reconcile.Request) { q.PriorityQueue.Add(req) }
+func (q undelayedQueue) Add(req reconcile.Request) { q.addAfter(req, 0) }
 
 // addAfter begins the pass after the pause, at once when that is 0.
-func (q undelayedQueue) addAfter(req reconcile.Request, pause time.Duration) {
-	q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: pause}, req)
-}
+func (q undelayedQueue) addAfter(req reconcile.Request, pause time.Duration) { q.plan(req, pause, 0) }
 
 // left is how much of the interval is left for the binding.
 func (q *debouncedQueue) left(req reconcile.Request) time.Duration {

@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -41,6 +43,10 @@ func TestDebouncedQueuePausesBetweenPasses(t *testing.T) {
 		"change before a look that was planned": {before: 0, add: func(q *debouncedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 			watched(q, web)
+		}, want: debounceInterval},
+		"change before a look that is planned afterwards": {before: 0, add: func(q *debouncedQueue) {
+			watched(q, web)
+			q.AddWithOpts(priorityqueue.AddOpts{After: planned}, web)
 		}, want: debounceInterval},
 		"pass that failed": {before: 0, add: func(q *debouncedQueue) {
 			q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, web)
@@ -71,6 +77,57 @@ func TestDebouncedQueuePausesBetweenPasses(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Rule 5: a pod that leaves waits for one pass of another namespace, however many of its bindings change all the time.
+func TestABindingWaitsForOnePassOfAnotherNamespace(t *testing.T) {
+	inBed(t, func(b *bed) {
+		q := b.watcher().newQueue("in turns", nil).(*debouncedQueue)
+		defer q.ShutDown()
+		for n := range 1000 {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "flood", Name: strconv.Itoa(n)}})
+		}
+		pod := newPod("web-0", "10.0.0.1")
+		b.watcher().podEvents().Delete(b.calls.Context, event.DeleteEvent{Object: pod}, q)
+		for n := range 2 {
+			req, _, _ := q.GetWithPriority()
+			if (n == 1) != (req.NamespacedName == webKey) {
+				t.Errorf("pass %d is over %s", n, req)
+			}
+		}
+	})
+}
+
+// A pass that begins is the one, too, that was to begin later, and takes the higher priority along.
+func TestAPassTakesThePlannedOneAlong(t *testing.T) {
+	web := reconcile.Request{NamespacedName: webKey}
+	inBed(t, func(b *bed) {
+		q := b.watcher().newQueue("planned", nil).(*debouncedQueue)
+		defer q.ShutDown()
+		low := priorityqueue.AddOpts{After: time.Minute, Priority: ptr.To(handler.LowPriority)}
+		q.AddWithOpts(low, web)
+		undelayed(q).Add(web)
+		for _, want := range []int{0, 0} {
+			req, priority, _ := q.GetWithPriority()
+			if priority != want {
+				t.Errorf("a pass of priority %d", priority)
+			}
+			q.Add(web) // is delayed
+			q.AddWithOpts(low, web)
+			q.Done(req)
+		}
+		undelayed(q).Add(web)
+		req, _, _ := q.GetWithPriority()
+		q.Done(req)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := q.Len(); n > 0 {
+			t.Errorf("%d more passes, want none", n)
+		}
+		if n := len(q.planned); n > 0 {
+			t.Errorf("%d passes are planned", n)
+		}
+	})
 }
 
 // What the registrar sets up, with the queue that it sets up.
