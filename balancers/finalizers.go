@@ -93,8 +93,8 @@ func (p claims) awaitsEnd() bool {
 		len(p.members.Active) == 0 && !slices.ContainsFunc(p.result.Failures, isProtected)
 }
 
-// hasTargetGroup reports whether a target group of an inactive member is there. One that nobody wants may be that of an active member with a
-// longer name, which is held.
+// hasTargetGroup reports whether a target group of an inactive member is there. One that nobody wants may be that of a held member with a
+// longer name.
 func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
 	name := membership.NameOf(member)
 	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
