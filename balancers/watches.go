@@ -130,8 +130,8 @@ func saysOtherwise(spec func(client.Object) any) predicate.Predicate {
 	}}
 }
 
-// ingressSpec has the status, too: a group that the Ingress has left waits until that of its new one is there. So does a group whose finalizer
-// counts again.
+// ingressSpec has the status, too: a group that the Ingress has left waits until that of its new one is there. It has whether finalizers
+// count, as a group may have waited for that.
 func ingressSpec(o client.Object) any {
 	i := o.(*networkingv1.Ingress)
 	return []any{i.Spec, i.Status.LoadBalancer, membership.HoldsTooMany(i.Finalizers)}
