@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -131,6 +132,52 @@ func TestPathsThatAreNotReadNeedNothing(t *testing.T) {
 	}
 }
 
+// An Ingress that is all empty rules and hosts takes little memory, and is held in any case.
+func TestTooManyEntries(t *testing.T) {
+	limits := input.DefaultOptions("", "").Limits
+	most := limits.MostEntries()
+	for name, add := range map[string]func(*networkingv1.IngressSpec){
+		"rules": func(spec *networkingv1.IngressSpec) {
+			spec.Rules = append(spec.Rules, make([]networkingv1.IngressRule, most)...)
+		},
+		"paths": func(spec *networkingv1.IngressSpec) {
+			http := spec.Rules[0].HTTP
+			http.Paths = append(http.Paths, make([]networkingv1.HTTPIngressPath, most)...)
+		},
+		"entries of spec.tls": func(spec *networkingv1.IngressSpec) { spec.TLS = make([]networkingv1.IngressTLS, most) },
+		"hosts": func(spec *networkingv1.IngressSpec) {
+			spec.TLS = []networkingv1.IngressTLS{{Hosts: slices.Repeat([]string{"a.example.com"}, most)}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, b := withPaths(t, 1, "b", "")
+			add(&b.Spec)
+			for range 3 { // as users write it, as it is cached, and cached again
+				got, faults := Build(in)
+				faults = slices.DeleteFunc(faults, func(f annotation.Fault) bool { return f.Warning })
+				if want := "more than 5000 rules, paths, entries of tls and hosts"; len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
+					t.Errorf("faults %v", faults)
+				}
+				if member := got.Members[1]; !member.Held || member.Hosts != nil || got.Members[0].Held {
+					t.Errorf("members %v", got.Members)
+				}
+				if _, err := limits.Strip()(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if size := b.Spec.Size(); size > 8*most {
+				t.Errorf("%d bytes are kept", size)
+			}
+		})
+	}
+	_, b := withPaths(t, 1, "b", "")
+	b.Spec.TLS = make([]networkingv1.IngressTLS, most-2) // and a rule with a path
+	before := b.DeepCopy()
+	if got, err := limits.Strip()(b); err != nil || !equality.Semantic.DeepEqual(before, got) {
+		t.Errorf("an Ingress with as many as are read: %v, %v", got, err)
+	}
+}
+
 // Of very many faults some are told, and that there are more.
 func TestManyFaults(t *testing.T) {
 	paths, b := withPaths(t, 300, "b", "")
@@ -180,6 +227,7 @@ func TestVeryMany(t *testing.T) {
 		ingress.Spec.Rules = append(ingress.Spec.Rules, networkingv1.IngressRule{Host: fmt.Sprintf("%d.example.com", i)})
 	}
 	hosts, b := withPaths(t, 1, "b", "")
+	hosts.Options.Limits.Rules = 1000 // of a quota that was raised: so many hosts are read
 	b.Spec.TLS = []networkingv1.IngressTLS{{}}
 	for i := range 20_000 {
 		b.Spec.TLS[0].Hosts = append(b.Spec.TLS[0].Hosts, fmt.Sprintf("%d.example.com", i))

@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -150,6 +151,7 @@ func cacheOptions(opts *options) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: endpoints.StripNode}, &corev1.Pod{}: {Transform: endpoints.StripPod},
 			&discoveryv1.EndpointSlice{}: {Transform: endpoints.StripSlice},
+			&networkingv1.Ingress{}:      {Transform: opts.Provision.Ingress.Limits.Strip()},
 		},
 	}
 	if len(opts.WatchNamespaces) > 0 {

@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
 
 func TestReadyOnlyWhenCachesHaveSynced(t *testing.T) {
@@ -27,6 +30,21 @@ func TestReadyOnlyWhenCachesHaveSynced(t *testing.T) {
 	if err := caches.check(nil); err != nil {
 		t.Errorf("not ready after the caches have synced: %v", err)
 	}
+}
+
+func TestCachesAreSmall(t *testing.T) {
+	opts := &options{Provision: provisionOptions{Ingress: input.DefaultOptions("", "")}}
+	large := &networkingv1.Ingress{Spec: networkingv1.IngressSpec{TLS: make([]networkingv1.IngressTLS, 100_000)}}
+	for of, by := range cacheOptions(opts).ByObject {
+		if _, is := of.(*networkingv1.Ingress); !is {
+			continue
+		}
+		if _, err := by.Transform(large); err != nil || len(large.Spec.TLS) > 0 {
+			t.Errorf("%d entries of an Ingress's TLS are kept, %v", len(large.Spec.TLS), err)
+		}
+		return
+	}
+	t.Error("Ingresses are cached as they are")
 }
 
 func TestLeaseIsHeldInTheNameOfThePod(t *testing.T) {

@@ -18,7 +18,10 @@ import (
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
 func (r ruleReader) readRules() {
 	paths, limits := input.PathsOf(r.Member.Ingress), r.in.Options.Limits
-	if most := limits.MostPaths(); paths > most || paths*len(r.Ports) > mostListeners*most {
+	if limits.HasTooMany(r.Member.Ingress) {
+		r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("more than %d rules, paths, entries of tls and hosts there in all are not "+
+			"read: use fewer, as in several Ingresses", limits.MostEntries())})
+	} else if most := limits.MostPaths(); paths > most || paths*len(r.Ports) > mostListeners*most {
 		r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths for %d listeners are not read, as the quota of a load "+
 			"balancer is %d rules: use fewer, as in several Ingresses with a group each, or a higher quota",
 			paths, len(r.Ports), limits.Rules)})

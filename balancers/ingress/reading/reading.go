@@ -170,8 +170,11 @@ func (r *Reading) Listens(port int32) bool {
 	return ok || r.Ports == nil
 }
 
-// Hosts are those that the member's rules are for, "" for any; none if annotations may name more.
+// Hosts are those that the member's rules are for, "" for any; none if annotations may name more, or if the rules are not read.
 func (r *Reading) Hosts() []string {
+	if r.in.Options.Limits.HasTooMany(r.Member.Ingress) {
+		return nil
+	}
 	for name := range r.Annotations() {
 		if strings.HasPrefix(name, annotation.Conditions.FullName()) {
 			return nil
