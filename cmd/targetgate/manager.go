@@ -34,6 +34,7 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/endpoints/wire"
 	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func setUpLogging(opts *options) {
@@ -150,8 +151,9 @@ func cacheOptions(opts *options) cache.Options {
 		SyncPeriod: &opts.SyncPeriod, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}: {Transform: endpoints.StripNode}, &corev1.Pod{}: {Transform: endpoints.StripPod},
-			&discoveryv1.EndpointSlice{}: {Transform: endpoints.StripSlice},
-			&networkingv1.Ingress{}:      {Transform: opts.Provision.Ingress.Limits.Strip()},
+			&discoveryv1.EndpointSlice{}:  {Transform: endpoints.StripSlice},
+			&v1beta1.TargetGroupBinding{}: {Transform: endpoints.StripBinding},
+			&networkingv1.Ingress{}:       {Transform: opts.Provision.Ingress.Limits.Strip()},
 		},
 	}
 	if len(opts.WatchNamespaces) > 0 {

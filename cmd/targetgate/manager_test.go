@@ -4,16 +4,22 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"testing"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func TestReadyOnlyWhenCachesHaveSynced(t *testing.T) {
@@ -34,17 +40,21 @@ func TestReadyOnlyWhenCachesHaveSynced(t *testing.T) {
 
 func TestCachesAreSmall(t *testing.T) {
 	opts := &options{Provision: provisionOptions{Ingress: input.DefaultOptions("", "")}}
-	large := &networkingv1.Ingress{Spec: networkingv1.IngressSpec{TLS: make([]networkingv1.IngressTLS, 100_000)}}
-	for of, by := range cacheOptions(opts).ByObject {
-		if _, is := of.(*networkingv1.Ingress); !is {
-			continue
-		}
-		if _, err := by.Transform(large); err != nil || len(large.Spec.TLS) > 0 {
-			t.Errorf("%d entries of an Ingress's TLS are kept, %v", len(large.Spec.TLS), err)
-		}
-		return
+	transforms := map[reflect.Type]cache.TransformFunc{}
+	for object, of := range cacheOptions(opts).ByObject {
+		transforms[reflect.TypeOf(object)] = of.Transform
 	}
-	t.Error("Ingresses are cached as they are")
+	ingress := &networkingv1.Ingress{Spec: networkingv1.IngressSpec{TLS: make([]networkingv1.IngressTLS, 100_000)}}
+	if _, err := transforms[reflect.TypeOf(ingress)](ingress); err != nil || len(ingress.Spec.TLS) > 0 {
+		t.Errorf("%d entries of an Ingress's TLS are kept, %v", len(ingress.Spec.TLS), err)
+	}
+	for _, group := range []membership.Group{{Name: "edge"}, {Namespace: "shop", Name: "web"}} {
+		binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Labels: group.Labels()}}
+		binding.Labels["team"] = "web"
+		if _, err := transforms[reflect.TypeOf(binding)](binding); err != nil || !maps.Equal(binding.Labels, group.Labels()) {
+			t.Errorf("labels %v of a binding of %s are kept, %v", binding.Labels, group, err)
+		}
+	}
 }
 
 func TestLeaseIsHeldInTheNameOfThePod(t *testing.T) {

@@ -26,7 +26,7 @@
 //
 //	cache.go       pods and EndpointSlices, for the Resolver; follows the watches
 //	index.go       finds objects of one kind by a value; the cache has several such indexes
-//	strip.go       makes pods, EndpointSlices and nodes small before they are kept
+//	strip.go       makes pods, EndpointSlices, nodes and bindings small before they are kept
 //	containers.go  what is kept of a pod's containers: named ports, and the shortest preStop sleep
 //	shared.go      lets pods share equal parts: labels, owners, gates, names
 //

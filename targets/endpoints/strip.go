@@ -198,3 +198,23 @@ func StripNode(o any) (any, error) {
 	}
 	return stripped, nil
 }
+
+// stackLabels say for which Ingresses a binding was made.
+var stackLabels = []string{"ingress.k8s.aws/stack", "ingress.k8s.aws/stack-namespace", "ingress.k8s.aws/stack-name"}
+
+// StripBinding is a cache transform that keeps of a binding's labels those that are read. What is cached is changed by patches alone, so
+// that the binding keeps the others.
+func StripBinding(o any) (any, error) {
+	binding, ok := o.(*v1beta1.TargetGroupBinding)
+	if !ok {
+		return o, nil
+	}
+	labels := binding.Labels
+	binding.ManagedFields, binding.Labels = nil, nil
+	for _, key := range stackLabels {
+		if value, has := labels[key]; has {
+			metav1.SetMetaDataLabel(&binding.ObjectMeta, key, value)
+		}
+	}
+	return binding, nil
+}

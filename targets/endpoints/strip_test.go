@@ -314,3 +314,23 @@ func TestStripSliceKeepsWhatIsRead(t *testing.T) {
 		t.Error("the zone is kept twice")
 	}
 }
+
+func TestStripBindingKeepsTheLabelsOfItsIngresses(t *testing.T) {
+	binding := newBinding()
+	binding.Annotations = map[string]string{"elbv2.k8s.aws/checkpoint": "x"}
+	binding.Labels = map[string]string{
+		"ingress.k8s.aws/stack": "edge", "ingress.k8s.aws/stack-namespace": "shop", "ingress.k8s.aws/stack-name": "web",
+	}
+	binding.Finalizers = []string{"elbv2.k8s.aws/resources"}
+	want := binding.DeepCopy()
+	binding.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	for i := range 70_000 {
+		binding.Labels[fmt.Sprint(i)] = ""
+	}
+	for range 2 {
+		got, err := StripBinding(binding)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("binding (-want +got), %v:\n%s", err, diff)
+		}
+	}
+}
