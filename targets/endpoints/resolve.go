@@ -243,7 +243,8 @@ func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (
 		return port, ""
 	}
 	if len(all) > MaxPorts {
-		return port, fmt.Sprintf("Service %q has no port %q among its first %d ports: the others are not read", ref.Name, ref.Port.String(), MaxPorts)
+		return port, fmt.Sprintf("Service %q has no port %q among its first %d ports: the others are not read",
+			ref.Name, ref.Port.String(), MaxPorts)
 	}
 	return port, fmt.Sprintf("Service %q has no port %q", ref.Name, ref.Port.String())
 }

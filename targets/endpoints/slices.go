@@ -20,7 +20,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// MaxPorts is how many ports of a slice, or of a Service, are read: the first ones. A slice of Kubernetes' own has the ports of its Service.
+// MaxPorts is how many ports of a slice, or of a Service, are read: the first ones. Slices of Kubernetes' own have those of the Service.
 const MaxPorts = 1000
 
 // MaxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
@@ -70,8 +70,8 @@ func (r resolving) notePorts(slice *discoveryv1.EndpointSlice, found int) {
 			slice.Name, MaxUnnamedPorts, MaxUnnamedPorts)
 	case found == 0 && len(slice.Ports) > MaxPorts:
 		r.res.cut = true
-		r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has more than %d ports: only the first %d are read, and none is the Service's port %q",
-			slice.Name, MaxPorts, MaxPorts, r.binding.Spec.ServiceRef.Port.String())
+		r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has more than %d ports: only the first %d are read, and none is the Service's "+
+			"port %q", slice.Name, MaxPorts, MaxPorts, r.binding.Spec.ServiceRef.Port.String())
 	}
 	if found == 0 {
 		r.res.portless[slice.Name] = true

@@ -13,8 +13,8 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// WhyUnlisted says why the binding's resolution has no endpoint for a pod that the Service selects. Lasting is whether that stays so until somebody
-// changes something: otherwise the EndpointSlices may only be late.
+// WhyUnlisted says why the binding's resolution has no endpoint for a pod that the Service selects. Lasting is whether that stays so until
+// somebody changes something: otherwise the EndpointSlices may only be late.
 func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, res Resolution, pod *corev1.Pod) (why string, lasting bool) {
 	service, family, port := res.Service, addressType(binding), binding.Spec.ServiceRef.Port.String()
 	switch {
