@@ -272,6 +272,7 @@ func TestResolveBoundsEndpoints(t *testing.T) {
 		objects = append(objects, slice)
 	}
 	known := targetgroup.Targets{two: {Presence: targetgroup.Registered}, foreign: {Presence: targetgroup.Registered}}
+	ofGone := elbv2.Target{ID: "10.0.0.3", Port: 8080}
 	inBed(t, func(b *bed) {
 		res, err := b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
 		b.must(err)
@@ -282,6 +283,12 @@ func TestResolveBoundsEndpoints(t *testing.T) {
 			if ep, there := res.Endpoints[target]; !there || ep.State != endpoints.Undetermined {
 				t.Errorf("%s is %s, want it undetermined", target, ep.State)
 			}
+		}
+		known[ofGone] = targetgroup.Target{Presence: targetgroup.Registered, Owner: "gone"}
+		res, err = b.resolver.ForPass().Resolve(t.Context(), newBinding(), known)
+		b.must(err)
+		if ep, there := res.Endpoints[ofGone]; there {
+			t.Errorf("the target of a pod that is gone is %s, want it unexplained", ep.State)
 		}
 	}, objects...)
 }

@@ -121,7 +121,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 // take out, unless its pod is gone.
 func (r resolving) keepSkipped(target elbv2.Target) {
 	_, skipped := r.skipped[target]
-	if r.res.cut || skipped && !r.gone[target] && r.group.Owner(target) == "" {
+	if r.group.Owner(target) == "" && (r.res.cut || skipped && !r.gone[target]) {
 		r.res.Endpoints[target] = Endpoint{Target: target}
 	}
 }

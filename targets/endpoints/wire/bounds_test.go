@@ -91,7 +91,9 @@ func TestFilterDropsWhatIsNotReadOfALargeService(t *testing.T) {
 				service := &corev1.Service{
 					TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 					ObjectMeta: metav1.ObjectMeta{Name: "web", Labels: map[string]string{}, Annotations: map[string]string{}},
-					Spec:       corev1.ServiceSpec{Selector: map[string]string{}},
+					Spec: corev1.ServiceSpec{
+						Selector: map[string]string{"app": "web", "tier": "front", "version": "2"}, Ports: []corev1.ServicePort{{Port: 1}, {Port: 2}},
+					},
 				}
 				for i := range count {
 					add(service, i)

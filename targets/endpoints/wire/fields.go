@@ -26,7 +26,7 @@ type part struct {
 	of fields
 	// when reports whether a value of a repeated field is kept; nil is always.
 	when func(value []byte) bool
-	// most values of a repeated field that are kept, the first ones; 0 is all. Only one field of a message has it.
+	// most values of a repeated field that are kept, the first ones; 0 is all.
 	most int
 	// sent is that the field holds an object as API servers send it.
 	sent bool
@@ -55,7 +55,7 @@ func (f fields) with(number protowire.Number, kept part) fields {
 
 // filter appends to kept what is kept of the message, field by field, in their order. It fails on bytes that are no message.
 func (f fields) filter(kept, message []byte) ([]byte, error) {
-	values := 0 // that are kept of the field with most
+	var last run
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)
 		if tag < 0 {
@@ -69,7 +69,7 @@ func (f fields) filter(kept, message []byte) ([]byte, error) {
 		message = message[tag+size:]
 		p := f.at(number)
 		switch {
-		case p == nil, p.most > 0 && values == p.most:
+		case p == nil, last.has(number, p.most):
 		case kind != protowire.BytesType:
 			kept = append(kept, field...)
 		default:
@@ -78,12 +78,30 @@ func (f fields) filter(kept, message []byte) ([]byte, error) {
 			if kept, err = p.filter(kept, field, tag); err != nil {
 				return kept, err
 			}
-			if p.most > 0 && len(kept) > before {
-				values++
-			}
+			last.add(number, len(kept) > before)
 		}
 	}
 	return kept, nil
+}
+
+// run counts which values of one field, that follow each other, were kept. API servers write the values of a field together.
+type run struct {
+	of   protowire.Number
+	kept int
+}
+
+// has reports whether most values of the field were kept already.
+func (r *run) has(number protowire.Number, most int) bool {
+	return most > 0 && r.of == number && r.kept == most
+}
+
+func (r *run) add(number protowire.Number, isKept bool) {
+	if r.of != number {
+		*r = run{of: number}
+	}
+	if isKept {
+		r.kept++
+	}
 }
 
 // filter appends what is kept of a field, whose tag has that many bytes and whose value has a length.
