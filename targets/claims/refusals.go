@@ -12,7 +12,7 @@ import (
 
 // refusedFor is how long a refusal holds for all records of its namespace. By default we have no right to ConfigMaps at all, and each pass
 // over each binding of a shared group would ask the API server.
-const refusedFor = 30 * time.Second
+const refusedFor = 5 * time.Second
 
 // refusals remembers in which namespaces we may not read ConfigMaps. Not for all at once, as the right may be granted for some only. Safe
 // for concurrent use; the zero value knows of none.
@@ -36,7 +36,7 @@ func (r *refusals) of(namespace string, now time.Time) error {
 	if !there || last.isOver(now) {
 		return nil
 	}
-	return fmt.Errorf("asked less than %s ago: %w", refusedFor, last.err)
+	return fmt.Errorf("asked less than %s ago for this record or another one of the namespace: %w", refusedFor, last.err)
 }
 
 func (r *refusals) add(namespace string, err error, now time.Time) {

@@ -33,7 +33,7 @@ func (l locked) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ 
 	return apierrors.NewForbidden(corev1.Resource("configmaps"), key.Name, errors.New("no rule"))
 }
 
-// Many bindings, each with many passes, ask for their records once in 30 seconds where they may not read them; others' are read.
+// Many bindings, each with many passes, ask for their records once in a while where they may not read them; others' are read.
 func TestRefusedRecordsAreNotAskedForInEachPass(t *testing.T) {
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	reader := locked{asked: map[string]int{}}
