@@ -116,14 +116,16 @@ func asInternal(trouble error) error {
 }
 
 // splitNewFaults splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
-// found, and so are too many of something, whether more or fewer than before.
+// found, and so are too many of something, unless they are more than before.
 func splitNewFaults(after, before field.ErrorList) (made, found field.ErrorList) {
-	left := map[string]int{}
+	left, count := map[string]int{}, map[string]int{}
 	for _, fault := range before {
-		left[withoutIndexes(fault)]++
+		key := withoutIndexes(fault)
+		left[key]++
+		count[key] = max(count[key], countOf(fault))
 	}
 	for _, fault := range after {
-		if key := withoutIndexes(fault); left[key] > 0 {
+		if key := withoutIndexes(fault); left[key] > 0 && countOf(fault) <= count[key] {
 			left[key]--
 			found = append(found, fault)
 		} else {
@@ -142,6 +144,15 @@ func withoutIndexes(fault *field.Error) string {
 		body = fault.Detail
 	}
 	return listIndex.ReplaceAllString(fault.Field, "[]") + ": " + body
+}
+
+// countOf is how many there are where there are too many, else 0.
+func countOf(fault *field.Error) int {
+	count, _ := fault.BadValue.(int)
+	if fault.Type != field.ErrorTypeTooMany {
+		return 0
+	}
+	return count
 }
 
 // asksAWS reports whether the update sets a field that the target group determines.

@@ -188,6 +188,7 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 		"more rules than AWS has":         {old: []change{toRules(250)}, new: []change{toRules(251)}, want: []string{tooManyRules(1004).Error()}},
 		"another field with too many":     {old: []change{toRules(251)}, new: []change{toRules(251), toService("api")}},
 		"fewer of too many rules":         {old: []change{toRules(252)}, new: []change{toRules(251)}},
+		"more of too many rules":          {old: []change{toRules(251)}, new: []change{toRules(252)}, want: []string{tooManyRules(1008).Error()}},
 		"another field of a second one":   {others: []client.Object{first}, new: []change{toService("api")}},
 		"a second one that begins to":     {others: []client.Object{first}, new: []change{shared}},
 		"a shared group claimed for one":  {others: []client.Object{webhooktest.NewBinding("first", elsewhere, shared)}, old: []change{shared}, want: []string{wantTakenByFirst}},
