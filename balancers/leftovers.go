@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -106,17 +107,19 @@ const (
 	lingerPatience = 5 * time.Minute
 )
 
-// lingers is since when something cannot be removed, as something else uses it, and whether that was logged.
+// lingers is since when something cannot be removed, as something else uses it or its targets are still there, and whether that was
+// logged.
 type lingers struct {
 	since  time.Time
 	logged bool
 }
 
-// awaitLingering has the next pass come when it is time to try what cannot be done yet. After a while it tells of what something else uses.
+// awaitLingering has the next pass come when it is time to try what cannot be done yet. After a while it tells of what something else uses, and
+// of bindings that remain.
 func (p *pass) awaitLingering(ctx context.Context) {
 	for _, later := range p.result.Later {
 		switch {
-		case awserr.IsInUse(later.Err):
+		case awserr.IsInUse(later.Err), errors.Is(later.Err, apply.ErrLingers):
 			p.lingering[steps.Step{Change: later.Step.Change}.String()] = later.Err
 		case !later.IsKept():
 			p.soon(lingerPause)
@@ -130,7 +133,12 @@ func (p *pass) awaitLingering(ctx context.Context) {
 			l.since = now
 		}
 		pause := lingerPause
-		if age := now.Sub(l.since); age >= lingerPatience {
+		age, isBinding := now.Sub(l.since), errors.Is(err, apply.ErrLingers)
+		switch {
+		case age < lingerPatience:
+		case isBinding: // which may go at any moment
+			teller{p}.tellAll(reasonWarning, "%s: %v. Its conditions say what keeps it", what, err)
+		default:
 			pause = max(pause, min(age/10, p.DriftInterval))
 			why := awserr.Message(err)
 			teller{p}.tellAll(reasonWarning, "this is tried less and less often until you remove the cause: %s: %s", what, why)

@@ -165,19 +165,26 @@ func TestWhatCannotBeRemovedIsTriedLessAndLessOften(t *testing.T) {
 // What AWS or the registrar is still at ends by itself: there is no cause to remove.
 func TestWhatIsBeingDoneIsTriedAgainUntold(t *testing.T) {
 	capacity := refusedWith(steps.SetCapacity{LoadBalancer: stack.Ref{ID: "arn-old"}, Units: 100}, "CapacityReservationPending").Failures
-	binding := []apply.Failure{{Step: steps.Step{Change: steps.DeleteBinding{Name: "a"}}, Err: errors.New("it remains")}}
-	for name, later := range map[string][]apply.Failure{"a capacity": capacity, "a binding": binding} {
+	binding := []apply.Failure{{Step: steps.Step{Change: steps.DeleteBinding{Namespace: "shop", Name: "a"}}, Err: apply.ErrLingers}}
+	for name, tc := range map[string]struct {
+		later []apply.Failure
+		told  string
+	}{
+		"a capacity": {later: capacity},
+		"a binding": {binding, "a Warning IngressWarning: delete binding shop/a: the TargetGroupBinding remains until targetgate has deregistered its " +
+			"targets. Its conditions say what keeps it"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))
 			b.see(edge, balancer("old", true, 80))
-			b.apply = func(apply.Pass) apply.Result { return apply.Result{Later: later} }
+			b.apply = func(apply.Pass) apply.Result { return apply.Result{Later: tc.later} }
 			for begun := b.clock.Now(); b.clock.Since(begun) < 3*lingerPatience; b.clock.Step(lingerPause) {
 				if result := b.mustPass(edge); result.RequeueAfter != lingerPause {
 					t.Fatalf("again in %v after %v, want %v", result.RequeueAfter, b.clock.Since(begun), lingerPause)
 				}
 			}
-			if len(b.events) > 0 {
-				t.Errorf("events %q, want none", b.events)
+			if told := take(&b.events); strings.Join(told, "\n") != tc.told {
+				t.Errorf("events %q, want %q", told, tc.told)
 			}
 		})
 	}

@@ -195,10 +195,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 	teller{p}.tellClosed()
 	teller{p}.tellInactive()
 	errs = errors.Join(errs, p.tellFailures())
-	if err = p.look(ctx); err != nil {
+	if err = p.observe(ctx); err != nil {
 		return p.wholeGroup(errs, err)
 	}
-	statuses{p}.noteNames()
 	errs = errors.Join(errs, p.keepCertificates(ctx))
 	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	errs = errors.Join(errs, claims{p}.release(ctx))

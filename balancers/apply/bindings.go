@@ -80,7 +80,7 @@ func (b bindings) delete(ctx context.Context, c steps.DeleteBinding) error {
 	}
 	err := b.Get(ctx, client.ObjectKeyFromObject(binding), binding)
 	if err == nil {
-		return errLingers
+		return ErrLingers
 	}
 	return failed("deleting", of, client.IgnoreNotFound(err))
 }

@@ -59,8 +59,11 @@ func (b *blocked) isLeftOut(change steps.Change, e effect) bool {
 
 // failed takes the change for failed, or for left out.
 func (b *blocked) failed(change steps.Change, e effect) {
-	if _, ok := change.(steps.SetSecurityGroups); ok {
+	switch change.(type) {
+	case steps.SetSecurityGroups:
 		b.securityGroups = true
+	case steps.DeleteBinding: // later passes find it by its target group
+		b.lingering = true
 	}
 	if e != makes && e != moves {
 		return

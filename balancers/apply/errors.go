@@ -21,8 +21,8 @@ func isGone(err error) bool {
 	return awserr.IsGone(err) || ec2.IsGroupNotFound(err)
 }
 
-// errLingers says of a binding that it is being deleted.
-var errLingers = errors.New("the TargetGroupBinding remains until targetgate has deregistered its targets")
+// ErrLingers says of a binding that it is being deleted.
+var ErrLingers = errors.New("the TargetGroupBinding remains until targetgate has deregistered its targets")
 
 // errKept is that of what load balancers may still send requests to.
 var errKept = errors.New("load balancers may follow former rules for some seconds")
@@ -68,7 +68,7 @@ func (d *doing) namesUnshown(change steps.Change) bool {
 
 // isLater reports whether a removal is refused only because something else is not gone yet, or may still be in use.
 func isLater(err error) bool {
-	return errors.Is(err, errLingers) || errors.Is(err, errKept) || awserr.IsInUse(err)
+	return errors.Is(err, ErrLingers) || errors.Is(err, errKept) || awserr.IsInUse(err)
 }
 
 // isPending reports whether AWS is still at what was asked for before.

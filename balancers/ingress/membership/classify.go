@@ -129,15 +129,15 @@ func (o Objects) ask(c *Classified) *annotation.Fault {
 	return fault
 }
 
-// tooMany is the fault of an Ingress of whose finalizers none counts. It stays as it is, and cannot be deleted, until most are gone.
+// tooMany is the fault of an Ingress with more finalizers than count. It stays as it is, and cannot be deleted, until the rest is gone.
 func tooMany(ingress *networkingv1.Ingress) *annotation.Fault {
 	if !HoldsTooMany(ingress.Finalizers) {
 		return nil
 	}
 	return &annotation.Fault{
 		Field: "metadata.finalizers",
-		Reason: fmt.Sprintf("%d of them begin with %s, and none counts while there are more than %d: remove all but those of groups "+
-			"that the Ingress has belonged to", countExplicit(ingress.Finalizers), explicitFinalizer, mostGroupsHeld),
+		Reason: fmt.Sprintf("%d of them begin with %s, and an Ingress may have %d: remove all but those of groups that it has belonged to",
+			countExplicit(ingress.Finalizers), explicitFinalizer, mostGroupsHeld),
 	}
 }
 

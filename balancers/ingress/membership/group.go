@@ -48,11 +48,11 @@ func (g Group) Finalizer() string {
 	return implicitFinalizer
 }
 
-// mostGroupsHeld is how many finalizers of explicit groups an Ingress may have. One that moves has two, unless it moves again before it is
-// served; whoever may write it can add thousands, each of which would have a group worked on.
+// mostGroupsHeld is how many finalizers of explicit groups of an Ingress count, the first ones. One that moves has two, unless it moves
+// again before it is served; whoever may write it can add thousands, each of which would have a group worked on.
 const mostGroupsHeld = 16
 
-// HoldsTooMany reports whether there are so many finalizers of explicit groups that none counts.
+// HoldsTooMany reports whether there are more finalizers of explicit groups than count.
 func HoldsTooMany(finalizers []string) bool { return countExplicit(finalizers) > mostGroupsHeld }
 
 func countExplicit(finalizers []string) (n int) {
@@ -64,17 +64,18 @@ func countExplicit(finalizers []string) (n int) {
 	return n
 }
 
-// GroupsHeld are the groups whose finalizers the Ingress of that name has: several while it moves from one to another, and none when it
-// holds too many.
+// GroupsHeld are the groups whose finalizers the Ingress of that name has, as far as they count: several while it moves from one to
+// another.
 func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
-	if HoldsTooMany(finalizers) {
-		return nil
-	}
 	var groups []Group
+	left := mostGroupsHeld
 	for _, finalizer := range finalizers {
 		name, explicit := strings.CutPrefix(finalizer, explicitFinalizer)
+		if explicit {
+			left--
+		}
 		switch {
-		case explicit && annotation.CheckGroupName(name) == nil:
+		case explicit && left >= 0 && annotation.CheckGroupName(name) == nil:
 			groups = append(groups, Group{Name: name})
 		case finalizer == implicitFinalizer:
 			groups = append(groups, Group(ingress))

@@ -32,7 +32,8 @@ type Members struct {
 }
 
 // Groups are all groups that an Ingress belongs to or has the finalizer of. An Ingress with a fault in its class or group name is held in
-// the groups whose finalizers it has: what was made for it stays until somebody says what is wanted.
+// the groups whose finalizers it has: what was made for it stays until somebody says what is wanted. So is one with too many finalizers:
+// each that it lost would have another one count.
 func Groups(classified []Classified) map[Group]Members {
 	classified = slices.Clone(classified)
 	slices.SortStableFunc(classified, func(a, b Classified) int {
@@ -47,7 +48,7 @@ func Groups(classified []Classified) map[Group]Members {
 		for _, group := range groupsHeld(c.Ingress) {
 			switch {
 			case c.Ours && group == c.Group:
-			case !c.Ours && c.Fault != nil:
+			case c.Fault != nil && (!c.Ours || HoldsTooMany(c.Ingress.Finalizers)):
 				groups[group] = groups[group].with(member)
 			default:
 				members := groups[group]
