@@ -65,17 +65,16 @@ func createThroughout(t *testing.T, app *testbed.App) (created func() int64) {
 	t.Helper()
 	var count atomic.Int64
 	var creating sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(func() { cancel(); creating.Wait() })
+	t.Cleanup(creating.Wait) // the test's context has ended before
 	ask := map[string]func() error{
 		"pod":       func() error { return bed.WantInjected(t, app, app.Gate()) },
 		"other pod": func() error { return bed.WantInjected(t, app, app.Gate()) },
-		"binding":   func() error { return bed.AskWebhook(ctx) },
+		"binding":   func() error { return bed.AskWebhook(t.Context()) },
 	}
 	for what, create := range ask {
 		creating.Go(func() {
-			for ctx.Err() == nil {
-				if err := create(); err != nil && ctx.Err() == nil {
+			for t.Context().Err() == nil {
+				if err := create(); err != nil && t.Context().Err() == nil {
 					t.Errorf("creating a %s at %s: %v", what, time.Now().UTC().Format(time.RFC3339Nano), err)
 				}
 				count.Add(1)

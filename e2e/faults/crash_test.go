@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/kubelet"
 	"github.com/targetgate/targetgate/e2e/suite"
@@ -86,7 +89,10 @@ func assertGatesOpenedByHealth(t *testing.T, app *testbed.App) {
 			continue
 		}
 		if healthy, err := bed.Turned(app, moment.IP, "healthy"); err != nil || moment.At.Before(healthy) {
-			t.Errorf("pod %s was Ready at %s, its target healthy at %s (%v)", moment.Pod, moment.At, healthy, err)
+			var pod corev1.Pod
+			gone := bed.Client.Get(t.Context(), client.ObjectKey{Namespace: moment.Namespace, Name: moment.Pod}, &pod)
+			t.Errorf("pod %s was Ready at %s, its target healthy at %s (%v); its gates are %v, its conditions %+v (%v)",
+				moment.Pod, moment.At, healthy, err, pod.Spec.ReadinessGates, pod.Status.Conditions, gone)
 		}
 	}
 }
