@@ -114,8 +114,8 @@ type lingers struct {
 	logged bool
 }
 
-// awaitLingering has the next pass come when it is time to try what cannot be done yet. After a while it tells of what something else uses, and
-// of bindings that remain.
+// awaitLingering has the next pass come when it is time to try what cannot be done yet. After a while it tells of what something else uses,
+// and of bindings that remain.
 func (p *pass) awaitLingering(ctx context.Context) {
 	for _, later := range p.result.Later {
 		switch {

@@ -179,7 +179,9 @@ func TestDeleteBindingIsDoneWhenItIsGone(t *testing.T) {
 // By its target group a later pass finds it, whoever has left the group meanwhile.
 func TestATargetGroupStaysWhileItsBindingCannotBeDeleted(t *testing.T) {
 	c := interceptor.NewClient(clientWith(t), interceptor.Funcs{
-		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return errors.New("no") },
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			return errors.New("no")
+		},
 	})
 	result, _, f := runBindings(t, c, steps.DeleteBinding{Namespace: "shop", Name: "k8s-web"}, steps.DeleteTargetGroup{Group: stack.Ref{ID: "tg"}})
 	if len(result.Failures) != 1 || len(result.LeftOut) != 1 || len(f.calls) > 0 {
