@@ -71,18 +71,21 @@ type reaches struct {
 	known map[*v1beta1.TargetGroupBindingNetworking]ruleset.Reach // specs are not changed, but replaced
 }
 
-// of is what each of the bindings can ask for. It forgets all other specs.
+// of is what each of the bindings can ask for. It forgets all other specs. Passes side by side may each read a new one.
 func (r *reaches) of(bindings []Binding) []ruleset.Reach {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	before := r.known // which is replaced, and not changed
+	r.mu.Unlock()
 	known, out := make(map[*v1beta1.TargetGroupBindingNetworking]ruleset.Reach, len(bindings)), make([]ruleset.Reach, len(bindings))
 	for i, binding := range bindings {
-		reach, isKnown := r.known[binding.Networking]
+		reach, isKnown := before[binding.Networking]
 		if !isKnown {
 			reach = ruleset.ReachOf(binding.Networking)
 		}
 		known[binding.Networking], out[i] = reach, reach
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.known = known
 	return out
 }
