@@ -111,7 +111,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 			return err
 		}
 		found := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
-		found.judgeUnlisted(node, r.res.cut || r.res.Missing == "" && Selects(r.res.Service, pod) && !listed[target.ID])
+		found.judgeUnlisted(node, r.res.cut != "" || r.res.Missing == "" && Selects(r.res.Service, pod) && !listed[target.ID])
 		r.res.Endpoints[target] = found
 	}
 	return nil
@@ -121,7 +121,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 // take out, unless its pod is gone.
 func (r resolving) keepSkipped(target elbv2.Target) {
 	_, skipped := r.skipped[target]
-	if r.group.Owner(target) == "" && (r.res.cut || skipped && !r.gone[target]) {
+	if r.group.Owner(target) == "" && (r.res.cut != "" || skipped && !r.gone[target]) {
 		r.res.Endpoints[target] = Endpoint{Target: target}
 	}
 }

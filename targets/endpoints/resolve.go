@@ -98,8 +98,8 @@ type Resolution struct {
 	Missing string
 	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports or endpoints, by name, and why. A healthy cluster has none.
 	Odd map[string]string
-	// cut: the slices have more endpoints or ports than are looked at.
-	cut bool
+	// cut says that the slices have more endpoints or ports than are looked at; empty when all were.
+	cut string
 	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
 	Skipped string
 	// Unseen is for Pass.After.
@@ -242,7 +242,7 @@ func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (
 		}
 		return port, ""
 	}
-	if len(all) > MaxPorts {
+	if len(all) >= MaxPorts { // the cache has no more of them
 		return port, fmt.Sprintf("Service %q has no port %q among its first %d ports: the others are not read",
 			ref.Name, ref.Port.String(), MaxPorts)
 	}

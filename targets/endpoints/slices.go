@@ -57,9 +57,9 @@ func (r resolving) fromSlices(ctx context.Context, portName string) error {
 
 // cut notes that no further endpoint of the Service is looked at, from this slice on.
 func (r resolving) cut(slice *discoveryv1.EndpointSlice) {
-	r.res.cut = true
-	r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlices of Service %s list more than %d endpoints, each port counted: those beyond are "+
+	r.res.cut = fmt.Sprintf("EndpointSlices of Service %s list more than %d endpoints, each port counted: those beyond are "+
 		"neither registered nor deregistered, from EndpointSlice %s on", r.binding.Spec.ServiceRef.Name, MaxEndpoints, slice.Name)
+	r.res.Odd[slice.Name] = r.res.cut
 }
 
 // notePorts notes that none of a slice's ports is the Service's, and has users told of ports that are left out.
@@ -69,11 +69,10 @@ func (r resolving) notePorts(slice *discoveryv1.EndpointSlice, found int) {
 		r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has more than %d ports: the first %d are targets of a Service port without a name",
 			slice.Name, MaxUnnamedPorts, MaxUnnamedPorts)
 	case found == 0 && len(slice.Ports) > MaxPorts:
-		r.res.cut = true
-		r.res.Odd[slice.Name] = fmt.Sprintf("EndpointSlice %s has more than %d ports: only the first %d are read, and none is the Service's "+
+		r.res.cut = fmt.Sprintf("EndpointSlice %s has more than %d ports: only the first %d are read, and none is the Service's "+
 			"port %q", slice.Name, MaxPorts, MaxPorts, r.binding.Spec.ServiceRef.Port.String())
-	}
-	if found == 0 {
+		r.res.Odd[slice.Name] = r.res.cut
+	case found == 0:
 		r.res.portless[slice.Name] = true
 	}
 }

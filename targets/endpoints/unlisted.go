@@ -24,6 +24,8 @@ func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, res Resolution,
 		return fmt.Sprintf("Service %q has no %s addresses (spec.ipFamilies: %v), and the target group takes no others: add that family "+
 			"to the Service (spec.ipFamilyPolicy: PreferDualStack), or bind a target group of the other",
 			service.Name, family, service.Spec.IPFamilies), true
+	case res.cut != "" && x.isListed(res.Service, family, pod):
+		return res.cut, true
 	case x.isListedWithoutPort(res, pod):
 		return fmt.Sprintf("the EndpointSlices of Service %q list the pod without port %q: have the port's targetPort name a port "+
 			"that the pod's containers declare, or be a number", service.Name, port), true
@@ -36,6 +38,13 @@ func (x *Cache) WhyUnlisted(binding *v1beta1.TargetGroupBinding, res Resolution,
 // hasFamily reports whether the Service has addresses of the type, as far as it says.
 func hasFamily(service *corev1.Service, family discoveryv1.AddressType) bool {
 	return len(service.Spec.IPFamilies) == 0 || slices.Contains(service.Spec.IPFamilies, corev1.IPFamily(family))
+}
+
+// isListed reports whether a slice of the Service lists the pod, at whatever port.
+func (x *Cache) isListed(service *corev1.Service, family discoveryv1.AddressType, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(x.SliceByPod.At(pod.Namespace, pod.Name), func(slice *discoveryv1.EndpointSlice) bool {
+		return slice.Labels[discoveryv1.LabelServiceName] == service.Name && slice.AddressType == family
+	})
 }
 
 func (x *Cache) isListedWithoutPort(res Resolution, pod *corev1.Pod) bool {

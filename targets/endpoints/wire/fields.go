@@ -242,10 +242,10 @@ var endpointSlice = fields{
 var service = fields{
 	1: {of: metadata.with(11, part{}).with(13, part{}).with(14, part{})}, // labels, ownerReferences, finalizers
 	2: {of: fields{
-		1:  {of: fields{1: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts + 1}, // ports: name, port, targetPort, nodePort
-		2:  {most: endpoints.MaxLabels + 1},                                                    // selector
-		4:  whole,                                                                              // type
-		19: whole,                                                                              // ipFamilies
+		1:  {of: fields{1: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts}, // ports: name, port, targetPort, nodePort
+		2:  {most: endpoints.MaxLabels + 1},                                                // selector
+		4:  whole,                                                                          // type
+		19: whole,                                                                          // ipFamilies
 	}},
 }
 

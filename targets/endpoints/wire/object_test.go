@@ -47,7 +47,7 @@ func readAnnotations(all map[string]string) map[string]string {
 func readOfService(o any) (any, error) {
 	service := o.(*corev1.Service)
 	spec := corev1.ServiceSpec{Selector: service.Spec.Selector, Type: service.Spec.Type, IPFamilies: service.Spec.IPFamilies}
-	for _, port := range service.Spec.Ports[:min(len(service.Spec.Ports), endpoints.MaxPorts+1)] {
+	for _, port := range service.Spec.Ports[:min(len(service.Spec.Ports), endpoints.MaxPorts)] {
 		spec.Ports = append(spec.Ports, corev1.ServicePort{
 			Name: port.Name, Port: port.Port, TargetPort: port.TargetPort, NodePort: port.NodePort,
 		})
