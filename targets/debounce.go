@@ -74,6 +74,7 @@ func (q *debouncedQueue) GetWithPriority() (req reconcile.Request, priority int,
 	q.begun[req] = now
 	if planned, ok := q.planned[req]; ok {
 		planned.timer.Stop()
+		priority = max(priority, planned.priority)
 		delete(q.planned, req)
 	}
 	return req, priority, shutdown
@@ -95,19 +96,22 @@ func (q *debouncedQueue) AddWithOpts(opts priorityqueue.AddOpts, requests ...rec
 	}
 }
 
-// plan has a pass begin after the pause, or before when one is planned.
+// plan has a pass begin after the pause, or before when one is planned, with the higher priority of both.
 func (q *debouncedQueue) plan(req reconcile.Request, pause time.Duration, priority int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	before, isPlanned := q.planned[req]
+	if isPlanned {
+		priority = max(priority, before.priority)
+	}
 	if pause <= 0 {
 		q.Queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, req)
 		return
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	now := q.clock.Now()
 	at := now.Add(pause)
-	if before, ok := q.planned[req]; ok {
+	if isPlanned {
 		before.timer.Stop()
-		priority = max(priority, before.priority)
 		if before.at.Before(at) {
 			at = before.at
 		}

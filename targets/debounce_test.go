@@ -100,22 +100,37 @@ func TestABindingWaitsForOnePassOfAnotherNamespace(t *testing.T) {
 
 // A pass that begins is the one, too, that was to begin later, and takes the higher priority along.
 func TestAPassTakesThePlannedOneAlong(t *testing.T) {
-	web := reconcile.Request{NamespacedName: webKey}
+	web, rival := reconcile.Request{NamespacedName: webKey}, reconcile.Request{NamespacedName: rivalKey}
 	inBed(t, func(b *bed) {
 		q := b.watcher().newQueue("planned", nil).(*debouncedQueue)
 		defer q.ShutDown()
-		low := priorityqueue.AddOpts{After: time.Minute, Priority: ptr.To(handler.LowPriority)}
-		q.AddWithOpts(low, web)
-		undelayed(q).Add(web)
-		for _, want := range []int{0, 0} {
+		soon, later := priorityqueue.AddOpts{}, priorityqueue.AddOpts{After: time.Minute}
+		lowSoon, lowLater := soon, later
+		lowSoon.Priority, lowLater.Priority = ptr.To(handler.LowPriority), ptr.To(handler.LowPriority)
+		pass := func(want reconcile.Request, wanted int) {
+			t.Helper()
 			req, priority, _ := q.GetWithPriority()
-			if priority != want {
-				t.Errorf("a pass of priority %d", priority)
+			if req != want || priority != wanted {
+				t.Errorf("a pass over %s of priority %d, want %s and %d", req, priority, want, wanted)
 			}
-			q.Add(web) // is delayed
-			q.AddWithOpts(low, web)
 			q.Done(req)
 		}
+		q.AddWithOpts(lowLater, web)
+		undelayed(q).Add(web)
+		pass(web, 0)
+		q.Add(web) // is delayed
+		q.AddWithOpts(lowLater, web)
+		pass(web, 0)
+		time.Sleep(time.Second)
+		q.AddWithOpts(lowSoon, rival)
+		q.AddWithOpts(later, web)
+		q.AddWithOpts(lowSoon, web)
+		pass(web, 0)
+		pass(rival, handler.LowPriority)
+		time.Sleep(time.Second)
+		q.AddWithOpts(lowSoon, web)
+		q.AddWithOpts(later, web)
+		pass(web, 0)
 		undelayed(q).Add(web)
 		req, _, _ := q.GetWithPriority()
 		q.Done(req)

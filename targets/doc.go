@@ -80,8 +80,9 @@
 // # Locks
 //
 // memories.mu guards which bindings are remembered. Under it Group.mu of targetgroup is taken, and under that the lock of Subnets. The
-// others, of claims, statuses, gates, orphans, guards, gauges, indexes and queues, are taken alone. No lock is held across a call to AWS or
-// to the API server. What only the passes of a binding touch, which come one after the other, has none (memory).
+// others, of claims, statuses, gates, orphans, guards, gauges, indexes and queues, are taken alone, but for a queue that is made of others:
+// its lock is held while theirs are taken. No lock is held across a call to AWS or to the API server. What only the passes of a binding
+// touch, which come one after the other, has none (memory).
 //
 // # Words
 //
