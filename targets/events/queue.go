@@ -31,6 +31,8 @@ const (
 	// newest are dropped, and so are those of any namespace beyond maxQueued.
 	maxQueuedOf = 10_000
 	maxQueued   = 2 * maxQueuedOf
+	// dropPause is how often it is logged at most that events are dropped.
+	dropPause = time.Minute
 	// eventLife is for how long an event is tried again that the API server has not taken.
 	eventLife = 2 * time.Minute
 )
@@ -44,8 +46,8 @@ type Queue struct {
 	instance string
 	writes   *writes.Queue[*queuedEvent]
 
-	mu       sync.Mutex
-	dropping bool
+	mu   sync.Mutex
+	told time.Time // when it was last logged that events are dropped
 }
 
 var _ events.EventRecorder = &Queue{}
@@ -85,14 +87,13 @@ func (q *Queue) put(e *queuedEvent) {
 	defer q.mu.Unlock()
 	if all, of := q.writes.Len(), q.writes.LenOf(e.on.Namespace); all < maxQueued && of < maxQueuedOf {
 		q.writes.Add(e)
-		q.dropping = false
 		return
 	}
-	if !q.dropping {
+	if e.at.Sub(q.told) >= dropPause {
+		q.told = e.at
 		ctrl.Log.Info("Dropping events: the API server does not take them fast enough",
 			"queued", q.writes.Len(), "reason", e.reason, "namespace", e.on.Namespace)
 	}
-	q.dropping = true
 }
 
 // Start writes events until ctx ends. What is still queued then is lost: another replica leads already, or is about to.

@@ -216,6 +216,28 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
+// Another namespace has room meanwhile, and so has this one for a moment whenever an event is written.
+func TestQueueLogsOnceAMinuteThatItDropsEvents(t *testing.T) {
+	inEventBed(t, func(b *eventBed) {
+		hang := make(chan struct{})
+		b.answer = func(context.Context, int) error { <-hang; return nil }
+		for range maxQueuedOf + writes.Events + 10 {
+			b.told("full")
+		}
+		logged := b.Queue.told
+		b.told("other")
+		b.told("full")
+		if !b.Queue.told.Equal(logged) || logged.IsZero() {
+			t.Errorf("logged at %s, and at %s", logged, b.Queue.told)
+		}
+		time.Sleep(dropPause)
+		if b.told("full"); b.Queue.told.Equal(logged) {
+			t.Error("it is not logged again after a minute")
+		}
+		close(hang)
+	})
+}
+
 func TestQueueCutsNotes(t *testing.T) {
 	inEventBed(t, func(b *eventBed) {
 		b.Eventf(fixture.Pod("web-0", "10.0.0.1"), nil, corev1.EventTypeNormal, "Told", "Tell", "%s", strings.Repeat("long ", 1000))
