@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -131,8 +132,17 @@ func (p *pass) observe(ctx context.Context) (err error) {
 	if err = p.look(ctx); err != nil {
 		return err
 	}
-	statuses{p}.noteNames()
+	p.noteNames()
 	return p.findBindings(ctx)
+}
+
+// noteNames remembers the names of the load balancers that are there in this pass.
+func (p *pass) noteNames() {
+	for _, s := range p.seen.All() {
+		for _, balancer := range s.LoadBalancers {
+			p.names[strings.ToLower(balancer.DNSName)] = true
+		}
+	}
 }
 
 // findBindings finds the bindings of the group among those with its labels, which anybody can give to theirs: those in namespaces of

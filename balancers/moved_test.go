@@ -42,6 +42,38 @@ func TestALoadBalancerIsKeptForAMemberThatLeaves(t *testing.T) {
 	}
 }
 
+// New rules wait on a load balancer that clients come to, and not on one that is to replace another.
+func TestAPlanKnowsWhichLoadBalancerIsInAStatus(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), newHost, edge))
+	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
+	b.mustPass(edge)
+	for _, balancer := range b.compared.LoadBalancers {
+		if balancer.InStatus != (balancer.Name == "new") {
+			t.Errorf("%s is in a status: %v", balancer.Name, balancer.InStatus)
+		}
+	}
+}
+
+// An admission policy may refuse for ever that a binding be deleted.
+func TestATargetGroupThatIsYetToGoDelaysNoMemberThatMoves(t *testing.T) {
+	for name, tc := range map[string]struct {
+		left  steps.Change
+		moves bool
+	}{
+		"a target group is yet to go": {steps.DeleteTargetGroup{}, true},
+		"a rule is yet to be made":    {steps.CreateRule{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), served(ingressOf("a", edge), "k8s-other.elb.amazonaws.com", edge))
+			b.see(edge, balancer("old", true, 80))
+			b.apply = func(apply.Pass) apply.Result { return apply.Result{LeftOut: steps.Plan{{Change: tc.left}}} }
+			if b.mustPass(edge); (hostname(b.get("a")) == oldHost) != tc.moves {
+				t.Errorf("status %s, want it to move: %v", hostname(b.get("a")), tc.moves)
+			}
+		})
+	}
+}
+
 // Rule 15: its old group serves it for as long as its status leads there.
 func TestAMemberThatIsNotServedWhereItMovesKeepsItsStatus(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -257,8 +257,10 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	}
 	p.memory.inTurn(p.wanted.TargetGroups)
 	p.memory.assumeVersions(&p.wanted, &p.seen)
-	for _, balancer := range p.seen.LoadBalancers {
+	for i := range p.seen.LoadBalancers {
+		balancer := &p.seen.LoadBalancers[i]
 		p.before = append(p.before, balancer.ARN)
+		balancer.InStatus = statuses{p}.isKnown(*balancer)
 	}
 	var planned steps.Plan
 	planned, p.overflow = p.MakePlan(p.wanted, p.seen)

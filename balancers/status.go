@@ -102,12 +102,8 @@ func (p statuses) shown() *stack.LoadBalancer {
 			return &balancers[i]
 		}
 	}
-	for i := range balancers {
-		for _, member := range p.members.Active {
-			if hasName(member.Ingress, balancers[i]) {
-				return &balancers[i]
-			}
-		}
+	if i := slices.IndexFunc(balancers, p.isKnown); i >= 0 {
+		return &balancers[i]
 	}
 	return p.likeWanted(balancers)
 }
@@ -130,7 +126,7 @@ func (p statuses) likeWanted(balancers []stack.LoadBalancer) *stack.LoadBalancer
 // that clients have been sent to counts as guarded.
 func (p statuses) isUnguarded(balancer *stack.LoadBalancer) bool {
 	if p.unknownACL {
-		return !slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, *balancer) })
+		return !p.isKnown(*balancer)
 	}
 	sets := func(s steps.Step) bool {
 		to, is := steps.Guarded(s.Change)
@@ -145,7 +141,8 @@ func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalanc
 	if len(member.Status.LoadBalancer.Ingress) == 0 {
 		return p.isUnguarded(shown)
 	}
-	if p.isServed(member) || shown.Active && !p.awaits(member) && len(p.result.LeftOut) == 0 {
+	isForClients := func(s steps.Step) bool { _, deletes := s.Change.(steps.DeleteTargetGroup); return !deletes }
+	if p.isServed(member) || shown.Active && !p.awaits(member) && !slices.ContainsFunc(p.result.LeftOut, isForClients) {
 		return false
 	}
 	p.soon(leavingPause)
@@ -169,6 +166,11 @@ func (p statuses) isServed(member *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
 		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool { return hasName(member, b) })
 	})
+}
+
+// isKnown reports whether the status of a member has the name of a load balancer.
+func (p statuses) isKnown(balancer stack.LoadBalancer) bool {
+	return slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, balancer) })
 }
 
 func hasName(member *networkingv1.Ingress, balancer stack.LoadBalancer) bool {
@@ -262,15 +264,6 @@ func shape(entries []networkingv1.IngressLoadBalancerIngress) (out []string) {
 		}
 	}
 	return out
-}
-
-// noteNames remembers the names of the load balancers that are there in this pass.
-func (p statuses) noteNames() {
-	for _, s := range p.seen.All() {
-		for _, balancer := range s.LoadBalancers {
-			p.names[strings.ToLower(balancer.DNSName)] = true
-		}
-	}
 }
 
 // noteMoved takes in which of the group's load balancers are in no status: of two that replace each other only the one that is shown is in

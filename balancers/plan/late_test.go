@@ -159,6 +159,24 @@ func TestALateRuleOfALoadBalancerThatStaysWaitsOn(t *testing.T) {
 	}
 }
 
+// Another one has replaced a load balancer that is protected. Clients come to it, and its rules wait as others do.
+func TestALateRuleWaitsThoughAReplacedLoadBalancerStays(t *testing.T) {
+	a, k := one("ns/a", "/a", 0), one("ns/k", "/k", 1)
+	w := newWorld()
+	w.settle(t, genStack{Members: []genMember{a, k}})
+	plan, _ := Make(genStack{Internal: true, Members: []genMember{a, k}}.want(), w.seen(), Options{})
+	if err := w.run(plan[:slices.IndexFunc(plan, isDeletion)], nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.leave(&w.LoadBalancers[0])
+	w.rest()
+	wanted := genStack{Internal: true, Members: []genMember{one("ns/n", "/*", 2), a, k}}
+	untilWait(t, w, wanted.want(), 2)
+	if got := w.answer(request{80, "a.test", "/a"}); got != "s0" {
+		t.Errorf("the path is answered by %q, want the Service that answers until the other one is healthy", got)
+	}
+}
+
 // The first of two late rules is moved up, and a third one comes, which is to be tried after the second.
 func TestALateRuleStandsBehindThoseOfEarlierPasses(t *testing.T) {
 	a, k := one("ns/a", "/a", 0), one("ns/k", "/k", 1)

@@ -27,10 +27,10 @@ func (m *matcher) matchTargetGroups() {
 		serves := g.seen != nil && m.isServing(g.seen.ARN)
 		if !serves && actions.AnySendsTo(&m.wanted.LoadBalancers[0], stack.Ref{Part: g.wanted.Part}) {
 			g.before = m.predecessor(g, m.isServing)
-			if g.before != nil && len(m.old) == 0 && m.isAwaited(g) {
+			if g.before != nil && m.isUsed() && m.isAwaited(g) {
 				g.before = nil
 			}
-			g.fresh = g.before == nil && len(m.old) == 0
+			g.fresh = g.before == nil && m.isUsed()
 		}
 		g.elsewhere = m.predecessor(g, m.isElsewhere)
 	}

@@ -207,8 +207,8 @@ func (t interim) isBegunLate(p *place) bool {
 }
 
 // overtaken are the rules from which that of a place would take requests, or the default action when it would take them from that alone.
-// None are when another place would answer meanwhile what it must not, and, of a rule that does not wait already, while a load balancer is
-// replaced: what the new one has serves nobody yet. When the quota has no room, a rule that waits already is moved, too.
+// None are when another place would answer meanwhile what it must not, and, of a rule that does not wait already, on a load balancer that
+// replaces one and serves nobody yet. When the quota has no room, a rule that waits already is moved, too.
 func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	byDefault := &stack.Rule{Action: l.seen.Default, Priority: lowest + 1}
 	list := slices.DeleteFunc(l.sorted(), func(rule *stack.Rule) bool { return !t.takesFrom(l, at, rule) })
@@ -216,7 +216,7 @@ func (t interim) overtaken(l *listener, at int) []*stack.Rule {
 	isLost := func(rule *stack.Rule) bool { return t.isLost(l, at, rule, services) }
 	isForwarded := byDefault.Action.Forward != nil
 	switch {
-	case t.full, len(t.old) > 0 && !t.isBegunLate(l.places[at]), l.leavesOpen(at, list), slices.ContainsFunc(append(list, byDefault), isLost):
+	case t.full, !t.isUsed() && !t.isBegunLate(l.places[at]), l.leavesOpen(at, list), slices.ContainsFunc(append(list, byDefault), isLost):
 		return nil
 	case isForwarded && l.places[at].seen == nil && !t.maySendOn(byDefault.Action):
 		return nil

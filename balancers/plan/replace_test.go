@@ -174,3 +174,38 @@ func TestTargetGroupsAreReplacedWithinTheQuota(t *testing.T) {
 		})
 	}
 }
+
+func TestWhichLoadBalancerIsUsed(t *testing.T) {
+	staying := stack.LoadBalancer{ARN: "new"}
+	inStatus := staying
+	inStatus.InStatus = true
+	front := func(target string, sends bool) *stack.Stack {
+		nlb := stack.LoadBalancer{ARN: "nlb", Network: true}
+		if sends {
+			forward := &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{ID: "tg"}, Weight: 1}}}
+			nlb.Listeners = []stack.Listener{{Port: 80, Default: stack.Action{Forward: forward}}}
+		}
+		group := stack.TargetGroup{ARN: "tg", Target: stack.Ref{ID: target}}
+		return &stack.Stack{LoadBalancers: []stack.LoadBalancer{nlb}, TargetGroups: []stack.TargetGroup{group}}
+	}
+	old := []stack.LoadBalancer{{ARN: "old"}}
+	for name, tc := range map[string]struct {
+		balancer *stack.LoadBalancer
+		old      []stack.LoadBalancer
+		front    *stack.Stack
+		want     bool
+	}{
+		"it replaces none":                      {balancer: &staying, want: true},
+		"it is yet to be made":                  {old: old},
+		"it replaces another one":               {balancer: &staying, old: old},
+		"its name is in a status":               {balancer: &inStatus, old: old, want: true},
+		"what stands in front sends to it":      {balancer: &staying, old: old, front: front("new", true), want: true},
+		"what stands in front is to send to it": {balancer: &staying, old: old, front: front("new", false)},
+		"what stands in front sends to another": {balancer: &staying, old: old, front: front("old", true)},
+	} {
+		v := &view{balancer: tc.balancer, old: tc.old, seen: stack.Stack{Front: tc.front}}
+		if got := v.isUsed(); got != tc.want {
+			t.Errorf("%s: clients may come to it: %v", name, got)
+		}
+	}
+}

@@ -19,8 +19,8 @@ type targetGroup struct {
 	name   string
 	// before serves the same Service in its place until it is healthy; nil when nothing does, or when it serves already.
 	before *stack.TargetGroup
-	// fresh says that no request is sent to it or to its Service yet, and some are to be. While a load balancer is replaced, none is: what
-	// the new one has serves nobody yet.
+	// fresh says that no request is sent to it or to its Service yet, and some are to be. None is of a load balancer that
+	// replaces one and serves nobody yet.
 	fresh bool
 	// meanwhile serves, until it is healthy, requests that it is to serve; none unless it is fresh.
 	meanwhile stack.Ref

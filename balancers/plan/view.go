@@ -83,6 +83,22 @@ func (v *view) isServing(arn string) bool {
 	return v.balancer != nil && actions.AnySendsTo(v.balancer, stack.Ref{ID: arn})
 }
 
+// isUsed reports whether clients may come to the load balancer that stays: it replaces none, or its name is in a status, or what stands in
+// front sends to it.
+func (v *view) isUsed() bool {
+	return len(v.old) == 0 || v.balancer != nil && (v.balancer.InStatus || v.isBehindFront())
+}
+
+// isBehindFront reports whether what stands in front sends to the load balancer that stays.
+func (v *view) isBehindFront() bool {
+	front := v.seen.Front
+	return front != nil && slices.ContainsFunc(front.TargetGroups, func(g stack.TargetGroup) bool {
+		return g.Target.ID == v.balancer.ARN && slices.ContainsFunc(front.LoadBalancers, func(b stack.LoadBalancer) bool {
+			return actions.AnySendsTo(&b, seenGroup(&g))
+		})
+	})
+}
+
 // seenRef names a target group that is seen by its part, too.
 func (v *view) seenRef(ref stack.Ref) stack.Ref {
 	if i := slices.IndexFunc(v.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == ref.ID }); i >= 0 {

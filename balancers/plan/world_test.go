@@ -150,6 +150,7 @@ func (w *world) seen() stack.Stack {
 	}
 	out.LoadBalancers, out.TargetGroups = nil, nil
 	for _, b := range w.LoadBalancers {
+		b.InStatus = b.ARN == w.client
 		if b.Network {
 			front.LoadBalancers = append(front.LoadBalancers, b)
 		} else {

@@ -63,6 +63,7 @@ type LoadBalancer struct {
 	ARN, DNSName string // of one that is seen
 	Active       bool   // it is seen to serve
 	Failed       string // why AWS could not set up one that is seen, "" unless it could not
+	InStatus     bool   // the status of a member names it, of one that is seen: clients may come to it
 
 	Name      string
 	SpareName string // for one that replaces another that has the name; of one that is wanted
