@@ -24,6 +24,23 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
+// leaveOutUnserved leaves out members that are here for their finalizers alone and have nothing here: whoever may write an Ingress can give
+// it the finalizer of any group.
+func (p *pass) leaveOutUnserved() {
+	var members []membership.Member
+	for _, m := range p.members.Active {
+		isIts := func(g stack.TargetGroup) bool { return plan.MayBeOf(&g, membership.NameOf(m.Ingress), p.seen.Bindings) }
+		if p.unasked[m.Ingress.UID] && !(statuses{p}).isServed(m.Ingress) && !slices.ContainsFunc(p.seen.TargetGroups, isIts) {
+			if !membership.HoldsTooMany(m.Ingress.Finalizers) { // who is told once, and not in each group
+				teller{p}.warn(m.Ingress, reasonBuild, buildFailed, m.Fault.Error())
+			}
+			continue
+		}
+		members = append(members, m)
+	}
+	p.members.Active = members
+}
+
 // claims puts the finalizer of the group on members, and takes it off.
 type claims struct{ *pass }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/smithy-go"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/balancers/apply"
@@ -113,8 +115,8 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 			b.mustPass(membership.Group(request.NamespacedName))
 		}
 	}
-	if work(); b.planned != 16 || !slices.Equal(slices.Compact(take(&b.events)), []string{told}) {
-		t.Errorf("%d groups, want 16, and it told", b.planned)
+	if work(); b.planned != 16 || !slices.Equal(b.events, []string{told}) {
+		t.Errorf("%d groups, want 16, and told %q, want it told once", b.planned, b.events)
 	}
 	isHeld := func(when string) {
 		if b.mustPass(edge); len(b.wanted.Members) != 2 || !b.wanted.Members[0].Held {
@@ -137,6 +139,47 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 	}
 	if work(); b.exists("a") || len(b.events) > 0 {
 		t.Errorf("its deletion does not go on: events %q", b.events)
+	}
+}
+
+// Whoever may write an Ingress may give it the finalizer of any group.
+func TestAFinalizerAloneHoldsNothing(t *testing.T) {
+	many := served(ingressOf("a", membership.Group{Name: "own"}), "", edge)
+	for n := range 16 {
+		many = served(many, "", membership.Group{Name: fmt.Sprint("group-", n)})
+	}
+	missing := served(ingressOf("a", edge), "", edge)
+	delete(missing.Annotations, "kubernetes.io/ingress.class")
+	missing.Spec.IngressClassName = ptr.To("missing")
+	for name, tc := range map[string]struct {
+		ingress *networkingv1.Ingress
+		deleted bool
+	}{
+		"one of another group": {ingress: many},
+		"one that is deleted":  {ingress: many, deleted: true},
+		"one of no class":      {ingress: missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), tc.ingress.DeepCopy(), served(ingressOf("b", edge), oldHost, edge))
+			b.see(edge, balancer("old", true, 80))
+			if tc.deleted {
+				b.delete("a")
+			}
+			if b.mustPass(edge); len(b.wanted.Members) != 1 || b.wanted.Members[0].Held {
+				t.Errorf("members %+v, want the other one alone", b.wanted.Members)
+			}
+			for _, request := range b.ofIngress(t.Context(), b.get("a")) {
+				b.mustPass(membership.Group(request.NamespacedName))
+			}
+			others := func(event string) bool { return !strings.HasPrefix(event, "a ") }
+			if b.events = slices.DeleteFunc(b.events, others); len(b.events) != 1 {
+				t.Errorf("told %q, want it told once", b.events)
+			}
+			b.delete("b")
+			if b.mustPass(edge); len(b.wanted.Members)+len(b.wanted.LoadBalancers) > 0 {
+				t.Errorf("wanted %+v, want nothing", b.wanted)
+			}
+		})
 	}
 }
 

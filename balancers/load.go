@@ -96,11 +96,11 @@ func (p *pass) load(ctx context.Context) (membership.Members, error) {
 	classified := membership.Classify(objects.Of(p.group))
 	members := membership.Groups(classified)[p.group]
 	p.stray = membership.Strays(classified)[p.group]
-	p.elsewhere = map[types.UID]bool{}
+	p.elsewhere, p.unasked = map[types.UID]bool{}, map[types.UID]bool{}
 	for _, c := range classified {
-		if c.Ours && c.Group != p.group {
-			p.elsewhere[c.Ingress.UID] = true
-		}
+		isHere := c.Ours && c.Group == p.group
+		p.elsewhere[c.Ingress.UID] = c.Ours && !isHere
+		p.unasked[c.Ingress.UID] = !isHere && p.group.IsExplicit() && c.Fault != nil
 	}
 	inactive := members.Inactive
 	members.Inactive = nil

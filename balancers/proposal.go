@@ -61,6 +61,11 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	if out.Plan, err = p.propose(ctx); err != nil {
 		return out, err
 	}
+	isMember := map[string]bool{}
+	for _, member := range p.members.Active {
+		isMember[membership.NameOf(member.Ingress)] = true
+	}
+	out.Members = slices.DeleteFunc(out.Members, func(name string) bool { return !isMember[name] })
 	out.Wanted, out.Orphaned, out.Overflow = p.wanted, p.isOrphaned(), p.overflow
 	for _, member := range p.leaving {
 		out.Leaving = append(out.Leaving, membership.NameOf(member))

@@ -135,6 +135,7 @@ type pass struct {
 	members membership.Members
 	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
 	elsewhere    map[types.UID]bool
+	unasked      map[types.UID]bool // those with a fault that do not ask to be in the group, which is an explicit one
 	unclaimed    map[types.UID]bool // the active ones that could not get the finalizer
 	mentioned    bool               // an Ingress names the group, whoever's it is
 	stray        membership.Member  // that belongs to no group because of its fault
@@ -248,6 +249,7 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	if err := p.observe(ctx); err != nil || p.isOrphaned() {
 		return nil, err
 	}
+	p.leaveOutUnserved()
 	p.keepLeaving()
 	if err := p.build(ctx); err != nil {
 		return nil, err

@@ -60,11 +60,12 @@ func Groups(classified []Classified) map[Group]Members {
 	return groups
 }
 
-// Strays are the Ingresses that seem to be ours and belong to no group because of a fault, by the group that each would have alone.
+// Strays are the Ingresses that seem to be ours and belong to no group because of a fault, by the group that each would have alone. Where
+// one with too many finalizers has been served nobody can tell without AWS.
 func Strays(classified []Classified) map[Group]Member {
 	strays := map[Group]Member{}
 	for _, c := range classified {
-		if c.Fault != nil && !c.Ours && !holdsFinalizer(c.Ingress) {
+		if c.Fault != nil && !c.Ours && (!holdsFinalizer(c.Ingress) || HoldsTooMany(c.Ingress.Finalizers)) {
 			strays[Group{Namespace: c.Ingress.Namespace, Name: c.Ingress.Name}] = Member{Ingress: c.Ingress, Fault: c.Fault}
 		}
 	}
