@@ -152,11 +152,17 @@ func TestTooManyEntries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in, b := withPaths(t, 1, "b", "")
 			add(&b.Spec)
+			in.Options.IssueCertificates = true
+			annotate(&in, 1, annotation.IssueCertificate.FullName(), "true")
 			for range 3 { // as users write it, as it is cached, and cached again
 				got, faults := Build(in)
 				faults = slices.DeleteFunc(faults, func(f annotation.Fault) bool { return f.Warning })
 				if want := "more than 5000 rules, paths, entries of tls and hosts"; len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
 					t.Errorf("faults %v", faults)
+				}
+				isUntrue := func(f annotation.Fault) bool { return strings.Contains(f.Reason, "there is no host") }
+				if slices.ContainsFunc(faults, isUntrue) {
+					t.Errorf("told of hosts that are not read: %v", faults)
 				}
 				if member := got.Members[1]; !member.Held || member.Hosts != nil || got.Members[0].Held {
 					t.Errorf("members %v", got.Members)

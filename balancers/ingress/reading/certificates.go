@@ -85,6 +85,9 @@ func UnusedSecret(ingress *networkingv1.Ingress, host string) string {
 
 // issueCertificate has the member's listeners have the certificate that was issued for it. Until there is one the member is held.
 func (r listenerReader) issueCertificate() {
+	if r.in.Options.Limits.HasTooMany(r.Member.Ingress) { // its hosts are not read, and it is held for that
+		return
+	}
 	authority, _ := get(r.Reading, annotation.PrivateCA)
 	wanted := stack.Certificate{Member: r.Name, CA: cmp.Or(authority, r.in.Options.DefaultCA)}
 	for _, host := range input.HostsOf(r.Member.Ingress) {
