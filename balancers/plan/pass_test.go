@@ -20,7 +20,7 @@ import (
 // does what does not depend on that, if it is not interrupted, and the next one plans anew.
 func TestWaitsThatEndLaterKeepEachRoute(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(pairs / 4) {
+	for seed := range *pairs / 4 {
 		checkPasses(t, seed, 11)
 	}
 }
@@ -28,7 +28,7 @@ func TestWaitsThatEndLaterKeepEachRoute(t *testing.T) {
 // TestAChangeOfMindDuringWaitsKeepsEachRoute is that promise when another stack was wanted before, and some of its waits have not ended.
 func TestAChangeOfMindDuringWaitsKeepsEachRoute(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(pairs / 4) {
+	for seed := range *pairs / 4 {
 		checkTurnOfPasses(t, seed, 15)
 	}
 }

@@ -5,5 +5,5 @@
 
 package plan
 
-// pairs is how many pairs of stacks TestEachPrefixOfAPlanKeepsEachRoute plans.
-const pairs = 20_000
+// defaultPairs is how many pairs of stacks TestEachPrefixOfAPlanKeepsEachRoute plans.
+const defaultPairs = 8000

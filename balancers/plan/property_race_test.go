@@ -5,5 +5,5 @@
 
 package plan
 
-// pairs are fewer where each takes some ten times as long.
-const pairs = 1000
+// defaultPairs are fewer where each takes some ten times as long.
+const defaultPairs = 1000

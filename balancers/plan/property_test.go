@@ -6,6 +6,7 @@ package plan
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -20,13 +21,16 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
+// Before the planner changes, more of them: go test ./balancers/plan -pairs 200000
+var pairs = flag.Uint64("pairs", defaultPairs, "how many pairs of stacks, and as many histories in proportion, are planned")
+
 // TestEachPrefixOfAPlanKeepsEachRoute is the promise of the package, over pairs of stacks.
 func TestEachPrefixOfAPlanKeepsEachRoute(t *testing.T) {
 	const shards = 4
 	for shard := range uint64(shards) {
 		t.Run(fmt.Sprint("shard ", shard), func(t *testing.T) {
 			t.Parallel()
-			for seed := shard; seed < pairs && !t.Failed(); seed += shards {
+			for seed := shard; seed < *pairs && !t.Failed(); seed += shards {
 				checkSeed(t, seed, 1)
 			}
 		})
@@ -36,7 +40,7 @@ func TestEachPrefixOfAPlanKeepsEachRoute(t *testing.T) {
 // TestAChangeOfMindKeepsEachRoute is that promise when another stack was wanted before, and its plan was done in part.
 func TestAChangeOfMindKeepsEachRoute(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(pairs / 4) {
+	for seed := range *pairs / 4 {
 		checkTurn(t, seed, 9)
 	}
 }
@@ -44,7 +48,7 @@ func TestAChangeOfMindKeepsEachRoute(t *testing.T) {
 // TestRewritesAndLoginsKeepEachRoute is that promise where requests are rewritten for Services, and users log in.
 func TestRewritesAndLoginsKeepEachRoute(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(pairs / 4) {
+	for seed := range *pairs / 4 {
 		r := rand.New(rand.NewPCG(seed, 23))
 		from := generate(r)
 		to := change(r, from)

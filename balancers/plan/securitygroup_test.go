@@ -119,7 +119,7 @@ func TestASecurityGroupStaysUntilTargetsLetInAnother(t *testing.T) {
 // TestTargetsLetInWhatServes has the security groups of load balancers change in generated histories.
 func TestTargetsLetInWhatServes(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(pairs / 20) {
+	for seed := range *pairs / 20 {
 		r := rand.New(rand.NewPCG(seed, 31))
 		w := aTurn(r)
 		for i := range w.stacks {
@@ -134,7 +134,7 @@ func TestTargetsLetInWhatServes(t *testing.T) {
 // front would keep routes that nobody wants.
 func TestTargetsOfHeldMembersLetInWhatServes(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(pairs / 40) {
+	for seed := range *pairs / 40 {
 		r := rand.New(rand.NewPCG(seed, 32))
 		from := generate(r)
 		to := change(r, from)
