@@ -60,7 +60,7 @@ demo: demo-takes .bin/targetgate .bin/control-plane .bin/demo ## Roll a Deployme
 demo-takes:
 	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
-	@echo "make test takes about 25 min on two cores, and some 6 min more while Go's caches are empty."
+	@echo "make test takes about $(if $(race),30,25) min on two cores, and some $(if $(race),6,3) min more while Go's caches are empty."
 
 ##@ Build
 
@@ -137,14 +137,14 @@ test-unit test-e2e: export GOGC := 400
 
 .PHONY: test-unit
 test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
-	$(call timed,unit tests (some 4 min),$(with_race) go test -p 4 $(test_flags) $(race_flags) $(race_cpu) -shuffle=on -timeout 20m $(unit_longest) ./...)
-	$(if $(race),$(call timed,what takes ten times as long with the race detector (some 1 min), \
+	$(call timed,unit tests (some $(if $(race),8,4) min),$(with_race) go test -p 4 $(test_flags) $(race_flags) $(race_cpu) -shuffle=on -timeout 20m $(unit_longest) ./...)
+	$(if $(race),$(call timed,what takes ten times as long with the race detector (some 2 min), \
 		go test -p 4 $(test_flags) ./e2e/accepted && \
 		go test -p 4 $(test_flags) ./targets ./balancers/plan -run '^(TestModel|TestEachPrefixOfAPlanKeepsEachRoute)$$'))
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 15 min),$(e2e_programs) \
+	$(call timed,end-to-end tests (some 20 min),$(e2e_programs) \
 		.bin/gotestsum --format testname -- -p 4 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench
