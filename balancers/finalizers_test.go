@@ -176,8 +176,12 @@ func TestAFinalizerAloneHoldsNothing(t *testing.T) {
 				t.Errorf("told %q, want it told once", b.events)
 			}
 			b.delete("b")
+			b.steps = steps.Plan{{Change: steps.DeleteLoadBalancer{}}}
 			if b.mustPass(edge); len(b.wanted.Members)+len(b.wanted.LoadBalancers) > 0 {
 				t.Errorf("wanted %+v, want nothing", b.wanted)
+			}
+			if p, err := b.Propose(t.Context(), edge); err != nil || len(p.Plan) > 0 || !p.Orphaned {
+				t.Errorf("the load balancer, which is left alone, is to be changed: %+v, %v", p, err)
 			}
 		})
 	}

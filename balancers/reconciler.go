@@ -246,10 +246,12 @@ func (p *pass) goOn() {
 
 // propose finds by which steps what is seen becomes what the members want. It writes nothing.
 func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
-	if err := p.observe(ctx); err != nil || p.isOrphaned() {
+	if err := p.observe(ctx); err != nil {
 		return nil, err
 	}
-	p.leaveOutUnserved()
+	if p.leaveOutUnserved(); p.isOrphaned() {
+		return nil, nil
+	}
 	p.keepLeaving()
 	if err := p.build(ctx); err != nil {
 		return nil, err
