@@ -55,17 +55,15 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 		return out, err
 	}
 	out.Writes = p.proposedFinalizers()
+	out.Plan, err = p.propose(ctx)
 	for _, member := range p.members.Active {
-		out.Members = append(out.Members, membership.NameOf(member.Ingress))
+		if !p.isLeaving(member.Ingress) {
+			out.Members = append(out.Members, membership.NameOf(member.Ingress))
+		}
 	}
-	if out.Plan, err = p.propose(ctx); err != nil {
+	if err != nil {
 		return out, err
 	}
-	isMember := map[string]bool{}
-	for _, member := range p.members.Active {
-		isMember[membership.NameOf(member.Ingress)] = true
-	}
-	out.Members = slices.DeleteFunc(out.Members, func(name string) bool { return !isMember[name] })
 	out.Wanted, out.Orphaned, out.Overflow = p.wanted, p.isOrphaned(), p.overflow
 	for _, member := range p.leaving {
 		out.Leaving = append(out.Leaving, membership.NameOf(member))

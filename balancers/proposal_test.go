@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -145,5 +146,14 @@ func TestGroupsThatAnObjectConcerns(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
+	}
+}
+
+// Whoever asks is told whom it concerns that AWS does not answer.
+func TestAProposalThatFailsHasItsMembers(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	b.viewErr = errors.New("no answer")
+	if p, err := b.Propose(t.Context(), edge); err == nil || !slices.Equal(p.Members, []string{"shop/a"}) {
+		t.Errorf("members %v, error %v", p.Members, err)
 	}
 }
