@@ -58,7 +58,8 @@ func (r resolving) fromSlices(ctx context.Context, portName string) error {
 // cut notes that no further endpoint of the Service is looked at, from this slice on.
 func (r resolving) cut(slice *discoveryv1.EndpointSlice) {
 	r.res.cut = fmt.Sprintf("EndpointSlices of Service %s list more than %d endpoints, each port counted: those beyond are "+
-		"neither registered nor deregistered, from EndpointSlice %s on", r.binding.Spec.ServiceRef.Name, MaxEndpoints, slice.Name)
+		"neither registered nor deregistered, from EndpointSlice %s on. Spread them over several Services",
+		r.binding.Spec.ServiceRef.Name, MaxEndpoints, slice.Name)
 	r.res.Odd[slice.Name] = r.res.cut
 }
 
@@ -70,7 +71,7 @@ func (r resolving) notePorts(slice *discoveryv1.EndpointSlice, found int) {
 			slice.Name, MaxUnnamedPorts, MaxUnnamedPorts)
 	case found == 0 && len(slice.Ports) > MaxPorts:
 		r.res.cut = fmt.Sprintf("EndpointSlice %s has more than %d ports: only the first %d are read, and none is the Service's "+
-			"port %q", slice.Name, MaxPorts, MaxPorts, r.binding.Spec.ServiceRef.Port.String())
+			"port %q: name it among the first", slice.Name, MaxPorts, MaxPorts, r.binding.Spec.ServiceRef.Port.String())
 		r.res.Odd[slice.Name] = r.res.cut
 	case found == 0:
 		r.res.portless[slice.Name] = true
