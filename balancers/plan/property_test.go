@@ -21,7 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// Before the planner changes, more of them: go test ./balancers/plan -pairs 20000
+// pairs are more before a change of the planner is committed: go test ./balancers/plan -pairs 20000
 var pairs = flag.Uint64("pairs", defaultPairs, "how many pairs of stacks, and as many histories in proportion, are planned")
 
 // TestEachPrefixOfAPlanKeepsEachRoute is the promise of the package, over pairs of stacks.

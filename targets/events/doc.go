@@ -2,5 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package events records events on Kubernetes objects: their type (event.go), and a queue that writes them (queue.go). Their texts stand
-// where they arise. Queue.mu guards when it was logged that events are dropped; under it come only locks of package writes, and no write.
+// where they arise. Queue.mu guards when dropped events were last logged; under it come only locks of package writes, and no write.
 package events

@@ -12,6 +12,6 @@
 // for later: there is one more at most. controller-runtime's priority queue knows no turns: with 30 groups of one namespace before it, a
 // new Ingress of another waited until all of them were done.
 //
-// Locks: ready.mu guards the order and the priorities that were asked for. It is taken alone, or under that of client-go's queue, and held
-// for nothing else.
+// Locks: ready.mu guards the order and the priorities that were asked for. It may be taken under that of client-go's queue, or of a
+// queue that is made of this one. Under it no other is taken.
 package queue

@@ -60,8 +60,8 @@ func Groups(classified []Classified) map[Group]Members {
 	return groups
 }
 
-// Strays are the Ingresses that seem to be ours and belong to no group because of a fault, by the group that each would have alone. Where
-// one with too many finalizers has been served nobody can tell without AWS.
+// Strays are the Ingresses that seem to be ours and belong to no group because of a fault, by the group that each would have alone. One
+// with too many finalizers is one of them whatever groups it is held in: where it is served, only AWS tells.
 func Strays(classified []Classified) map[Group]Member {
 	strays := map[Group]Member{}
 	for _, c := range classified {
