@@ -15,44 +15,16 @@ import (
 // arrives: calls that bunch up on the way find its bucket emptier than ours was, if that has gone on filling meanwhile. So
 // ours holds less than the burst by as many as are under way: however long these take, there is a token for each at AWS.
 type bucket struct {
-	rule   Rule
-	clock  clock.WithDelayedExecution
-	leaves bool // pods' deregistrations take their tokens here
+	clock clock.WithDelayedExecution
 
-	mu        sync.Mutex
-	pace      pace
-	tokens    float64
-	admission float64           // how many of them lookups for users may take
-	filled    time.Time         // when tokens and pace were last brought up to date
-	underWay  int               // calls that have their token and no answer yet
-	lines     [lineCount]line   // of the classes that have deadlines
-	queues    [classCount]queue // of the others
-	passed    int               // tokens since the last one of a class that was overdue, or of ClassOther and those after it
-	departed  int               // deregistrations since the last registration
-	timer     clock.Timer
+	mu sync.Mutex // guards what is below
+	supply
+	waiters
+	timer clock.Timer
 }
 
-const (
-	// patience is how long a call of ClassOther, or of one after it, stands behind registrations and health: with many
-	// groups to ask there is always one of these, and settings would never be read. After that, of every othersTurn tokens
-	// one goes to such a call, and no more: otherwise many of them would delay calls that pods wait for. So it is of a late registration
-	// behind late deregistrations.
-	patience   = 10 * time.Second
-	othersTurn = 5
-
-	// admissionShare is the part of tokens and burst that lookups for users take at most. They go before health for that:
-	// so neither keeps the other waiting for long, and as every replica answers users, and has a bucket of its own, the
-	// replicas that do nothing else add as little to the account's calls.
-	admissionShare = 0.2
-)
-
 func newBucket(rule Rule, clk clock.WithDelayedExecution) *bucket {
-	b := &bucket{
-		rule: rule, clock: clk, leaves: rule.matches(ELBv2, "DeregisterTargets"),
-		pace: pace{full: rule.Rate, rate: rule.Rate}, tokens: float64(rule.Burst), filled: clk.Now(), passed: othersTurn,
-	}
-	b.admission = b.rule.admissionBurst()
-	return b
+	return &bucket{clock: clk, supply: newSupply(rule, clk.Now()), waiters: waiters{passed: othersTurn}}
 }
 
 // Token is the right to make one call. Whoever has it says when the call was answered, or that it was not made. The nil
@@ -93,10 +65,8 @@ func (b *bucket) enqueue(u Urgency, tenant string) *waiter {
 		if w.due, w.deadline = now, u.Deadline; !u.Deadline.IsZero() {
 			w.due = u.Deadline.Add(-CallTime)
 		}
-		b.lines[u.Class].push(w, now)
-	} else {
-		b.queues[u.Class].push(w)
 	}
+	b.push(w, now)
 	b.grant()
 	return w
 }
@@ -105,13 +75,8 @@ func (b *bucket) enqueue(u Urgency, tenant string) *waiter {
 func (b *bucket) abandon(w *waiter) {
 	b.mu.Lock()
 	waited := w.waiting
-	switch {
-	case waited && w.class < lineCount:
-		b.lines[w.class].remove(w)
-	case waited:
-		b.queues[w.class].remove(w)
-	}
 	if waited {
+		b.remove(w)
 		b.grant() // others may have waited for this one
 	}
 	b.mu.Unlock()
@@ -124,7 +89,7 @@ func (b *bucket) abandon(w *waiter) {
 func (b *bucket) settle(returned float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill()
+	b.refill(b.clock.Now())
 	b.underWay--
 	b.tokens += returned
 	b.grant()
@@ -134,7 +99,7 @@ func (b *bucket) settle(returned float64) {
 func (b *bucket) throttled() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill()
+	b.refill(b.clock.Now())
 	if b.pace.halve(b.filled) {
 		b.tokens = 0
 		b.grant() // the timer is set for a faster rate
@@ -145,30 +110,15 @@ func (b *bucket) throttled() {
 func (b *bucket) accepted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill()
+	b.refill(b.clock.Now())
 	if b.pace.accept(b.filled) {
 		b.grant() // the timer is set for a slower rate
 	}
 }
 
-// capacity is how many tokens fit in: one, however many calls hang. The caller holds the lock.
-func (b *bucket) capacity() float64 { return max(1, float64(b.rule.Burst-b.underWay)) }
-
-// admissionBurst is how many tokens there may be for lookups: one, however small the bucket is.
-func (r Rule) admissionBurst() float64 { return max(1, admissionShare*float64(r.Burst)) }
-
-// refill brings tokens and pace up to date. The caller holds the lock.
-func (b *bucket) refill() {
-	now := b.clock.Now()
-	came := b.pace.advance(now.Sub(b.filled))
-	b.tokens = min(b.capacity(), b.tokens+came)
-	b.admission = min(b.rule.admissionBurst(), b.admission+admissionShare*came)
-	b.filled = now
-}
-
 // grant serves as many waiters as there are tokens, and sets the timer for the next one. The caller holds the lock.
 func (b *bucket) grant() {
-	b.refill()
+	b.refill(b.clock.Now())
 	w, pause := b.next()
 	for ; w != nil; w, pause = b.next() {
 		b.take(w)
@@ -193,17 +143,17 @@ func (b *bucket) tick() {
 func (b *bucket) short() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill()
+	b.refill(b.clock.Now())
 	return !b.plenty() || b.lines[ClassRegister].late.len() > 0
 }
 
 func (b *bucket) level() Level {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill()
+	b.refill(b.clock.Now())
 	l := Level{Operations: b.rule.pattern(), Tokens: b.tokens, Rate: b.pace.rate}
 	for class := range classCount {
-		l.Waiting[class] = b.waiting(class)
+		l.Waiting[class] = b.count(class)
 	}
 	return l
 }

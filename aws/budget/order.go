@@ -3,10 +3,7 @@
 
 package budget
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // A pod's deregistration has a deadline: the pod may stop serving some time after it. A registration has one too, by which its pod
 // should be in, but nothing is lost when it is late. So:
@@ -24,17 +21,12 @@ import (
 //
 // As long as all deadlines can be kept, earliest first keeps them all.
 
-// lineCount is how many classes have deadlines: ClassDeregister and ClassRegister.
-const lineCount = ClassRegister + 1
-
 // next is the waiter to serve now, or when there is none, the pause after which there may be one; 0 when no call waits. The caller
 // holds the lock, and has brought the tokens up to date.
 func (b *bucket) next() (*waiter, time.Duration) {
-	for class := range b.lines {
-		b.lines[class].expire(b.filled)
-	}
+	b.expire(b.filled)
 	if b.tokens < 1 {
-		if !b.someWait() {
+		if b.isEmpty() {
 			return nil, 0
 		}
 		return nil, b.pace.until(1 - b.tokens)
@@ -66,7 +58,7 @@ func (b *bucket) nextTargets() *waiter {
 		}
 		return leave.late.next()
 	}
-	if class := b.overdue(); class < classCount && b.passed >= othersTurn {
+	if class := b.overdue(b.filled); class < classCount && b.passed >= othersTurn {
 		return b.queues[class].next()
 	}
 	switch late := come.late.len() > 0; {
@@ -104,21 +96,6 @@ func (b *bucket) earlyTargets(leave, come *line) *waiter {
 	return comes
 }
 
-// reserved is the part of the burst that late registrations leave to deregistrations: 12 of 20 tokens. When 50 Deployments are rolled at
-// once, some 30 deregistrations come together, and the 4 s for which each may wait bring 16 tokens (package e2e/bench).
-const reserved = 0.6
-
-// reserve is how many tokens that are, as long as there is room for them: many calls may hang. While AWS accepts nothing there are none: a
-// call finds out when it accepts calls again, and tokens do not. Nor are there any where no deregistration comes. The caller holds the
-// lock.
-func (b *bucket) reserve() float64 {
-	if b.pace.refused || !b.leaves {
-		return 0
-	}
-	share := b.pace.rate / b.pace.full // or a throttled bucket would take minutes to fill that far
-	return min(math.Floor(reserved*share*float64(b.rule.Burst)), b.capacity()-1)
-}
-
 // pressing is the deregistration that has to go now, nil while others may go first. The caller holds the lock.
 func (b *bucket) pressing(leave *line) *waiter {
 	switch {
@@ -132,20 +109,6 @@ func (b *bucket) pressing(leave *line) *waiter {
 		return leave.early[0]
 	}
 }
-
-// inTime reports whether the early calls of the line can all be sent before they are due, after so many tokens were spent otherwise.
-// The caller holds the lock.
-func (b *bucket) inTime(l *line, spent float64) bool {
-	for i, w := range l.early {
-		if b.tokens-spent+b.pace.sure(w.due.Sub(b.filled)) < float64(i+1) {
-			return false
-		}
-	}
-	return true
-}
-
-// plenty reports whether at least half of the tokens are left. The caller holds the lock.
-func (b *bucket) plenty() bool { return b.tokens >= float64(b.rule.Burst)/2 }
 
 // pause is how long it takes until a call that waits although there is a token may be served, 0 when none does: the lookups have
 // used up their share, late registrations leave the rest to others, or deregistrations wait. The caller holds the lock.
@@ -172,72 +135,8 @@ func (b *bucket) pause() time.Duration {
 	return first
 }
 
-// latest is after which pause the first of the line's early calls may press although no other call takes a token: when it is due, or
-// before that when more are due together than there is room for tokens. It reckons with the present rate. While that rises, the call may
-// not press yet then; so the next look is when there is one more token, or when the first call is due. The caller holds the lock.
-func (b *bucket) latest(l *line) time.Duration {
-	latest := l.early[0].due.Sub(b.filled)
-	for i, w := range l.early[min(len(l.early), int(b.capacity())):] {
-		latest = min(latest, w.due.Sub(b.filled)-time.Duration(float64(i+1)/b.pace.rate*float64(time.Second)))
-	}
-	if latest <= 0 {
-		return min(b.pace.until(1), l.early[0].due.Sub(b.filled))
-	}
-	return latest
-}
-
 // take takes the waiter out, and a token for it. The caller holds the lock.
 func (b *bucket) take(w *waiter) {
-	b.tokens--
-	b.underWay++
-	b.passed++
-	if w.class < lineCount {
-		b.lines[w.class].serve(w)
-		if b.departed++; w.class == ClassRegister {
-			b.departed = 0
-		}
-		return
-	}
-	b.takeOther(w.class)
-	b.queues[w.class].serve(w)
-}
-
-func (b *bucket) takeOther(class Class) {
-	switch class {
-	case ClassAdmission:
-		b.admission--
-	case ClassOther, ClassProvision, ClassLate:
-		if overdue := b.overdue(); overdue == class || overdue == classCount {
-			b.passed = 1
-		}
-	}
-}
-
-// overdue is the class of the call that has waited longest of ClassOther and those after it, if that is for too long; classCount for
-// none. The caller holds the lock.
-func (b *bucket) overdue() Class {
-	overdue, before := classCount, b.filled.Add(-patience+1)
-	for class := ClassOther; class < classCount; class++ {
-		if b.queues[class].len() > 0 && b.queues[class].waitsSince().Before(before) {
-			overdue, before = class, b.queues[class].waitsSince()
-		}
-	}
-	return overdue
-}
-
-// waiting is how many calls of the class wait. The caller holds the lock.
-func (b *bucket) waiting(class Class) int {
-	if class < lineCount {
-		return b.lines[class].len()
-	}
-	return b.queues[class].len()
-}
-
-func (b *bucket) someWait() bool {
-	for class := range classCount {
-		if b.waiting(class) > 0 {
-			return true
-		}
-	}
-	return false
+	b.spend(w.class)
+	b.serve(w, b.filled)
 }

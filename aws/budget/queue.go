@@ -10,21 +10,6 @@ import (
 	"github.com/targetgate/targetgate/aws/budget/turns"
 )
 
-// waiter is a call that waits for a token.
-type waiter struct {
-	class    Class
-	tenant   string
-	since    time.Time
-	deadline time.Time // of a class with deadlines; zero is as soon as possible
-	due      time.Time // of such a class: when it has to be sent at the latest
-	waits    bool      // it is better sent when it is due than before
-	granted  chan struct{}
-
-	waiting bool          // it stands in a queue or line
-	arrival *list.Element // in its queue; nil when it stands in none
-	place   turns.Place   // there
-}
-
 // queue holds the waiters of one class, whose tenants take turns. The zero value is an empty queue.
 type queue struct {
 	arrivals list.List // of *waiter, the oldest first
