@@ -116,16 +116,15 @@ const maxLate = 20
 type doing struct {
 	*Applier
 	Calls
-	pass    Pass
-	refs    refs
-	blocked blocked
-	result  Result
-	waiting bool // a wait does not hold; steps that begin anew do not care
-	awaits  bool // a wait does not hold, of the whole pass
-	changed bool // something, as opposed to steps that are there for their wait
-	ending  bool // the rest is left to the next pass
-	// exchanged are the security groups whose surplus rules have made room for new ones, before their turn.
-	exchanged []string
+	pass      Pass
+	refs      refs
+	blocked   blocked
+	result    Result
+	waiting   bool // a wait does not hold; steps that begin anew do not care
+	awaits    bool // a wait does not hold, of the whole pass
+	changed   bool // something, as opposed to steps that are there for their wait
+	ending    bool // the rest is left to the next pass
+	exchanged exchanged
 	// unshown are the IDs of parts that AWS does not find yet.
 	unshown []string
 	// uncertain says that what there is may not be what the view says.
@@ -162,7 +161,7 @@ func (a *Applier) Run(ctx context.Context, pass Pass) Result {
 // steps does at most so many of these steps. It reports whether others may follow.
 func (d *doing) steps(ctx context.Context, these func(steps.Step) bool, most int) bool {
 	for i, step := range d.pass.Plan {
-		if !these(step) || d.isBehind(step) || d.isExchanged(step.Change) {
+		if !these(step) || d.isBehind(step) || d.exchanged.has(step.Change) {
 			continue
 		}
 		if most == 0 || step.Late && d.isToEnd() {
@@ -251,7 +250,7 @@ func (d *doing) leaveOut(step steps.Step, change steps.Change, e effect) {
 }
 
 func (d *doing) done(step steps.Step, change steps.Change, made Made) {
-	if part := d.part(change); part != "" {
+	if part := partOf(change, d.pass.ID.Kind); part != "" {
 		d.refs[part] = made.ID
 	}
 	d.noteRerouted(change)

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
@@ -81,8 +82,10 @@ var kinds = table(
 		change(makes, bindings.update),
 		change(removes, bindings.delete),
 	),
+	rows(func(d *doing) exchange { return exchange{d, securityGroups{d.EC2, d.owner(), d.VPC}} },
+		change(makes, exchange.authorize),
+	),
 	[]kind{
-		change(makes, (*doing).authorize),
 		change(sets, (*doing).nothing),
 	},
 )
@@ -118,15 +121,15 @@ func Removes(change steps.Change) bool { return kinds[reflect.TypeOf(change)].ef
 // Sets reports whether the change is a setting that nothing else depends on.
 func Sets(change steps.Change) bool { return kinds[reflect.TypeOf(change)].effect == sets }
 
-// part is how later steps name what the change makes, "" when it makes nothing that has an ID.
-func (d *doing) part(change steps.Change) string {
+// partOf is how later steps of a stack of that kind name what the change makes, "" when it makes nothing that has an ID.
+func partOf(change steps.Change, kind stack.Kind) string {
 	switch c := change.(type) {
 	case steps.CreateSecurityGroup:
-		return d.resource(c.Group.Tags)
+		return resourceOf(c.Group.Tags, kind)
 	case steps.CreateTargetGroup:
 		return c.Group.Part
 	case steps.CreateLoadBalancer:
-		return d.resource(c.LoadBalancer.Tags)
+		return resourceOf(c.LoadBalancer.Tags, kind)
 	case steps.CreateListener:
 		return c.Listener.Part()
 	case steps.CreateRule:

@@ -95,41 +95,55 @@ func (s securityGroups) delete(ctx context.Context, c steps.DeleteSecurityGroup)
 	return err
 }
 
+// exchange adds rules to security groups. When one has no room for them, the rules that they replace are removed before.
+type exchange struct {
+	*doing
+	groups securityGroups
+}
+
+// exchanged are the security groups whose surplus rules have made room for new ones, before their turn.
+type exchanged []string
+
+// has reports whether a change was made before its turn.
+func (e exchanged) has(change steps.Change) bool {
+	c, ok := change.(steps.Revoke)
+	return ok && slices.Contains(e, c.Group.ID)
+}
+
 // authorize adds rules, in the room of others if need be.
-func (d *doing) authorize(ctx context.Context, c steps.Authorize) error {
-	groups := securityGroups{d.EC2, d.owner(), d.VPC}
-	err := groups.authorize(ctx, c)
+func (x exchange) authorize(ctx context.Context, c steps.Authorize) error {
+	err := x.groups.authorize(ctx, c)
 	if ec2.IsRuleLimit(err) {
-		return d.exchange(ctx, groups, c, err)
+		return x.makeRoom(ctx, c, err)
 	}
 	return err
 }
 
-// exchange makes room: EC2 has refused new rules beside the old ones, as it counts a prefix list by its maximum size. It removes what the
+// makeRoom makes room: EC2 has refused new rules beside the old ones, as it counts a prefix list by its maximum size. It removes what the
 // plan would remove later, adds the new rules, and puts the old ones back if EC2 refuses the new ones even then.
-func (d *doing) exchange(ctx context.Context, groups securityGroups, c steps.Authorize, full error) error {
-	step := d.surplus(c.Group.ID)
+func (x exchange) makeRoom(ctx context.Context, c steps.Authorize, full error) error {
+	step := x.surplus(c.Group.ID)
 	revoke, ok := step.Change.(steps.Revoke)
-	if !ok || !mayFit(c.Rules, revoke.Rules) || d.blocked.isLeftOut(revoke, removes) {
+	if !ok || !mayFit(c.Rules, revoke.Rules) || x.blocked.isLeftOut(revoke, removes) {
 		return full
 	}
-	if err := groups.revoke(ctx, revoke); err != nil {
+	if err := x.groups.revoke(ctx, revoke); err != nil {
 		return err
 	}
-	err := groups.authorize(ctx, c)
+	err := x.groups.authorize(ctx, c)
 	switch {
 	case err == nil:
-		d.exchanged = append(d.exchanged, revoke.Group.ID)
-		d.done(step, revoke, Made{})
+		x.exchanged = append(x.exchanged, revoke.Group.ID)
+		x.done(step, revoke, Made{})
 		return nil
 	case !ec2.IsRuleLimit(err): // the rules may be there, and have the room in the next pass if not
-		d.uncertain = true
+		x.uncertain = true
 		return err
 	}
-	d.uncertain = true
+	x.uncertain = true
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	if failed := groups.authorize(back, steps.Authorize(revoke)); failed != nil {
+	if failed := x.groups.authorize(back, steps.Authorize(revoke)); failed != nil {
 		return fmt.Errorf("%w; the rules that made room for these could not be put back: %s", err, awserr.Message(failed))
 	}
 	return err
@@ -153,9 +167,9 @@ func mayFit(rules, room []stack.Inbound) bool {
 }
 
 // surplus is the step that is yet to remove rules of a security group.
-func (d *doing) surplus(group string) (yet steps.Step) {
+func (x exchange) surplus(group string) (yet steps.Step) {
 	added := false
-	for _, step := range d.pass.Plan {
+	for _, step := range x.pass.Plan {
 		switch c := step.Change.(type) {
 		case steps.Authorize:
 			added = added || c.Group.ID == group
@@ -166,10 +180,4 @@ func (d *doing) surplus(group string) (yet steps.Step) {
 		}
 	}
 	return yet
-}
-
-// isExchanged reports whether a change was made before its turn.
-func (d *doing) isExchanged(change steps.Change) bool {
-	c, ok := change.(steps.Revoke)
-	return ok && slices.Contains(d.exchanged, c.Group.ID)
 }

@@ -29,9 +29,9 @@ type owner struct {
 // owner is the stack that the pass is over.
 func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View} }
 
-// resource is the value of the resource tag: that of a stack's part, or of what all stacks of the cluster share.
-func (d *doing) resource(tags map[string]string) string {
-	if part := tags[d.pass.ID.Kind.ResourceTag()]; part != "" {
+// resourceOf is the value of the resource tag: that of a part of a stack of that kind, or of what all stacks of the cluster share.
+func resourceOf(tags map[string]string, kind stack.Kind) string {
+	if part := tags[kind.ResourceTag()]; part != "" {
 		return part
 	}
 	return tags[stack.SharedResourceTag]

@@ -21,7 +21,7 @@ type checker struct{ *draft }
 func (d checker) check() map[*reading.Reading]annotation.Fault {
 	for _, check := range []func() map[*reading.Reading]annotation.Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkDowngrades,
-		d.checkCertificates, d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, d.checkQuotas, frontBuilder(d).checkFront,
+		d.checkCertificates, d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, quotaChecker(d).check, frontBuilder(d).checkFront,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults

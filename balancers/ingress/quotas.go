@@ -27,8 +27,11 @@ type quota struct {
 	present map[string]bool
 }
 
-// checkQuotas finds the members that go over a quota.
-func (d checker) checkQuotas() map[*reading.Reading]annotation.Fault {
+// quotaChecker finds the members that are more than the quotas of AWS allow.
+type quotaChecker struct{ *draft }
+
+// check finds the members that go over a quota.
+func (d quotaChecker) check() map[*reading.Reading]annotation.Fault {
 	limits, rules, groups, certificates := d.in.Options.Limits, d.ruleKeys(), d.groupKeys(), d.certificateKeys()
 	for _, quota := range []quota{
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
@@ -43,8 +46,8 @@ func (d checker) checkQuotas() map[*reading.Reading]annotation.Fault {
 	return nil
 }
 
-// checkFrontQuota finds the members that want more ports in front than AWS lets the load balancer be a target at.
-func (d checker) checkFrontQuota() map[*reading.Reading]annotation.Fault {
+// checkFront finds the members that want more ports in front than AWS lets the load balancer be a target at.
+func (d quotaChecker) checkFront() map[*reading.Reading]annotation.Fault {
 	attributes, wants, present := map[string]string{}, map[*reading.Reading][]string{}, map[string]bool{}
 	if seen := d.in.SeenFront(); seen != nil {
 		maps.Copy(attributes, seen.Attributes)
@@ -67,7 +70,7 @@ func (d checker) checkFrontQuota() map[*reading.Reading]annotation.Fault {
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be
 // a held member's counts as its unless another one wants it.
-func (d checker) over(q quota) map[*reading.Reading]annotation.Fault {
+func (d quotaChecker) over(q quota) map[*reading.Reading]annotation.Fault {
 	used := map[string]bool{}
 	for key, mayBeHeld := range q.present {
 		if mayBeHeld {
@@ -110,7 +113,7 @@ func (n numbered) key(text string) string {
 	return fmt.Sprintf("%s#%d", text, n[text])
 }
 
-func (d checker) ruleKeys() map[*reading.Reading][]string {
+func (d quotaChecker) ruleKeys() map[*reading.Reading][]string {
 	keys, owners := map[*reading.Reading][]string{}, map[string]*reading.Reading{}
 	for _, r := range d.built {
 		owners[r.Name] = r
@@ -125,7 +128,7 @@ func (d checker) ruleKeys() map[*reading.Reading][]string {
 	return keys
 }
 
-func (d checker) seenRuleKeys() map[string]bool {
+func (d quotaChecker) seenRuleKeys() map[string]bool {
 	keys := map[string]bool{}
 	if d.balancer == nil {
 		return keys
@@ -140,7 +143,7 @@ func (d checker) seenRuleKeys() map[string]bool {
 }
 
 // mayBeHeld reports whether what sends to these target groups may be a held member's: not if they are all of others.
-func (d checker) mayBeHeld(arns ...string) bool {
+func (d quotaChecker) mayBeHeld(arns ...string) bool {
 	parts := d.in.SeenParts()
 	isOfOthers := func(arn string) bool {
 		part, ours := parts[arn]
@@ -159,7 +162,7 @@ func conditionsKey(port int32, conditions []stack.Condition) string {
 	return fmt.Sprintf("%d %s", port, strings.Join(texts, " "))
 }
 
-func (d checker) groupKeys() map[*reading.Reading][]string {
+func (d quotaChecker) groupKeys() map[*reading.Reading][]string {
 	keys := map[*reading.Reading][]string{}
 	for _, r := range d.built {
 		if !d.hasRules(r) {
@@ -175,7 +178,7 @@ func (d checker) groupKeys() map[*reading.Reading][]string {
 	return keys
 }
 
-func (d checker) seenGroupKeys() map[string]bool {
+func (d quotaChecker) seenGroupKeys() map[string]bool {
 	parts, keys := d.in.SeenParts(), map[string]bool{}
 	if d.balancer == nil {
 		return keys
@@ -193,7 +196,7 @@ func (d checker) seenGroupKeys() map[string]bool {
 	return keys
 }
 
-func (d checker) certificateKeys() map[*reading.Reading][]string {
+func (d quotaChecker) certificateKeys() map[*reading.Reading][]string {
 	keys := map[*reading.Reading][]string{}
 	for _, l := range d.listeners {
 		for _, r := range l.members {
@@ -207,7 +210,7 @@ func (d checker) certificateKeys() map[*reading.Reading][]string {
 	return keys
 }
 
-func (d checker) seenCertificateKeys() map[string]bool {
+func (d quotaChecker) seenCertificateKeys() map[string]bool {
 	keys := map[string]bool{}
 	if d.balancer == nil {
 		return keys
@@ -221,7 +224,7 @@ func (d checker) seenCertificateKeys() map[string]bool {
 }
 
 // tagKeys are the keys of the tags that members give to what they share, without those that it has anyway.
-func (d checker) tagKeys() map[*reading.Reading][]string {
+func (d quotaChecker) tagKeys() map[*reading.Reading][]string {
 	keys, own := map[*reading.Reading][]string{}, d.in.TagsOf(stack.LoadBalancerPart)
 	for _, r := range d.built {
 		for _, key := range slices.Sorted(maps.Keys(r.Tags)) {
@@ -234,7 +237,7 @@ func (d checker) tagKeys() map[*reading.Reading][]string {
 }
 
 // seenTagKeys are those of the load balancer that is seen.
-func (d checker) seenTagKeys() map[string]bool {
+func (d quotaChecker) seenTagKeys() map[string]bool {
 	keys, own := map[string]bool{}, d.in.TagsOf(stack.LoadBalancerPart)
 	if d.balancer == nil {
 		return keys

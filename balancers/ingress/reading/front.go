@@ -21,7 +21,7 @@ func (r settingsReader) readFront() {
 	say(r.Reading, annotation.EnableFront, "", "", YesNo)
 	said := r.Reading
 	if !r.AsksForFront() {
-		said = &Reading{in: r.in, Member: r.Member, Name: r.Name, Ports: r.Ports, Votes: map[string]Vote{}}
+		said = &Reading{voter: voter{Name: r.Name, Votes: map[string]Vote{}}, in: r.in, Member: r.Member, Ports: r.Ports}
 		r.aside = said
 	}
 	settingsReader{said}.readFrontSettings()

@@ -18,21 +18,16 @@ import (
 
 // Reading is what one member asks for, by itself.
 type Reading struct {
+	voter
 	in     *input.Input
 	Member membership.Member
-	Name   string
 	params v1beta1.IngressClassParamsSpec
-	// first says that the member is the first of its group: some settings of params count from there alone.
-	first bool
-	// forced are the keys of settings that the params of the first member say.
-	forced map[string]bool
 
 	Faults   []annotation.Fault // that hold the member, but for those of what is set aside
 	Warnings []annotation.Fault
 	noted    map[annotation.Fault]bool // both
 
 	Ports        map[int32]annotation.Protocol // of its listeners; nil if they cannot be read
-	Votes        map[string]Vote               // what it says of settings that members share, by setting
 	Certificates []string                      // of its HTTPS listeners
 	Issue        *stack.Certificate            // that ACM is to issue
 	Rules        []Rule                        // of each of its listeners, in order
@@ -58,8 +53,8 @@ type Rule struct {
 // Read reads a member. Whatever cannot be read is a fault of its own, and the rest is read all the same.
 func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 	member := in.Members[i]
-	r := &Reading{in: in, Member: member, Name: membership.NameOf(member.Ingress), first: i == 0, forced: forced, Votes: map[string]Vote{}}
-	r.params = member.Settings()
+	v := voter{Name: membership.NameOf(member.Ingress), Votes: map[string]Vote{}, first: i == 0, forced: forced}
+	r := &Reading{voter: v, in: in, Member: member, params: member.Settings()}
 	if member.Fault != nil {
 		r.Fail(*member.Fault)
 	}

@@ -17,54 +17,57 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
+// seenVoter has the votes of what is seen.
+type seenVoter struct{ voter }
+
 // SeenVotes are what is seen of the settings that members share. They have no member.
 func SeenVotes(in *input.Input) map[string]Vote {
-	lb, r := in.SeenLoadBalancer(), &Reading{Votes: map[string]Vote{}}
+	lb, v := in.SeenLoadBalancer(), &seenVoter{voter{Votes: map[string]Vote{}}}
 	if lb == nil {
 		return nil
 	}
-	r.add(annotation.LoadBalancerNameKey.Name, lb.Name, annotation.Fault{})
-	r.add(annotation.Scheme.Name, lb.Scheme, annotation.Fault{})
-	r.add(annotation.AddressType.Name, lb.AddressType, annotation.Fault{})
-	r.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
+	v.add(annotation.LoadBalancerNameKey.Name, lb.Name, annotation.Fault{})
+	v.add(annotation.Scheme.Name, lb.Scheme, annotation.Fault{})
+	v.add(annotation.AddressType.Name, lb.AddressType, annotation.Fault{})
+	v.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
 	if given, backend := in.GivenSecurityGroups(lb); len(given) > 0 {
-		r.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
-		r.add(annotation.ManageBackendRules.Name, YesNo(backend), annotation.Fault{})
+		v.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
+		v.add(annotation.ManageBackendRules.Name, YesNo(backend), annotation.Fault{})
 	}
 	if lb.Protection != nil {
-		r.add(annotation.Shield.Name, YesNo(lb.Protection.ID != ""), annotation.Fault{})
+		v.add(annotation.Shield.Name, YesNo(lb.Protection.ID != ""), annotation.Fault{})
 	}
 	if lb.IPAMPool != "" {
-		r.addText(annotation.IPAMPool.Name, lb.IPAMPool, annotation.Fault{})
+		v.addText(annotation.IPAMPool.Name, lb.IPAMPool, annotation.Fault{})
 	}
 	if lb.Capacity != nil {
-		r.addText(annotation.Capacity.Name, decimal(int64(*lb.Capacity)), annotation.Fault{})
+		v.addText(annotation.Capacity.Name, decimal(int64(*lb.Capacity)), annotation.Fault{})
 	}
-	r.addSeenWebACLs(lb)
-	r.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
-	r.addKeys(annotation.Tags.Name, lb.Tags, annotation.Fault{})
+	v.addWebACLs(lb)
+	v.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
+	v.addKeys(annotation.Tags.Name, lb.Tags, annotation.Fault{})
 	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.Votes, OfKey(annotation.Tags.Name, part))
+		delete(v.Votes, OfKey(annotation.Tags.Name, part))
 	}
 	for _, listener := range lb.Listeners {
-		r.addSeenListener(listener, in.SeenInbound())
+		v.addListener(listener, in.SeenInbound())
 	}
-	r.addSeenFront(in.Seen.Front, in.SeenFront())
-	return r.Votes
+	v.addFront(in.Seen.Front, in.SeenFront())
+	return v.Votes
 }
 
-func (r *Reading) addSeenWebACLs(lb *stack.LoadBalancer) {
+func (v *seenVoter) addWebACLs(lb *stack.LoadBalancer) {
 	if lb.WebACL != nil {
-		r.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), annotation.Fault{})
+		v.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), annotation.Fault{})
 	}
 	if lb.ClassicACL != nil {
-		r.addText(annotation.WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, annotation.NoWebACL), annotation.Fault{})
+		v.addText(annotation.WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, annotation.NoWebACL), annotation.Fault{})
 	}
 	switch {
 	case ptr.Deref(lb.WebACL, "") != "":
-		r.addText(firewallSetting, firewall, annotation.Fault{})
+		v.addText(firewallSetting, firewall, annotation.Fault{})
 	case ptr.Deref(lb.ClassicACL, "") != "":
-		r.addText(firewallSetting, classicFirewall, annotation.Fault{})
+		v.addText(firewallSetting, classicFirewall, annotation.Fault{})
 	}
 }
 
@@ -85,17 +88,17 @@ func SeenFallback(in *input.Input, readings []*Reading, port int32) *Reading {
 	return readings[i]
 }
 
-func (r *Reading) addSeenListener(listener stack.Listener, inbound []stack.Inbound) {
-	r.add(OfPort(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
+func (v *seenVoter) addListener(listener stack.Listener, inbound []stack.Inbound) {
+	v.add(OfPort(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
 	if listener.SSLPolicy != "" {
-		r.add(OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
+		v.add(OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
 	}
 	if listener.MutualAuth != nil {
-		r.addText(OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
+		v.addText(OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
 	}
-	r.addKeys(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
+	v.addKeys(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
 	if port, ok := redirectsTo(listener); ok {
-		r.add(annotation.SSLRedirect.Name, port, annotation.Fault{})
+		v.add(annotation.SSLRedirect.Name, port, annotation.Fault{})
 	}
 	var cidrs, lists []string
 	for _, rule := range inbound {
@@ -108,10 +111,10 @@ func (r *Reading) addSeenListener(listener stack.Listener, inbound []stack.Inbou
 		}
 	}
 	if len(cidrs) > 0 {
-		r.add(OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
+		v.add(OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
 	}
 	if len(lists) > 0 {
-		r.add(OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
+		v.add(OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
 	}
 }
 
@@ -133,31 +136,31 @@ func RedirectAll(port string) stack.Action {
 	}}
 }
 
-// addSeenFront adds what is seen in front of the load balancer.
-func (r *Reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
+// addFront adds what is seen in front of the load balancer.
+func (v *seenVoter) addFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	if lb == nil {
 		return
 	}
-	r.add(annotation.EnableFront.Name, YesNo(true), annotation.Fault{})
-	r.add(annotation.FrontScheme.Name, lb.Scheme, annotation.Fault{})
-	r.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
+	v.add(annotation.EnableFront.Name, YesNo(true), annotation.Fault{})
+	v.add(annotation.FrontScheme.Name, lb.Scheme, annotation.Fault{})
+	v.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
 	if all := lb.Elastic(); len(all) > 0 && len(all) == len(lb.Subnets) {
-		r.add(annotation.FrontAllocations.Name, strings.Join(all, ","), annotation.Fault{})
+		v.add(annotation.FrontAllocations.Name, strings.Join(all, ","), annotation.Fault{})
 	}
 	ids := make([]string, len(lb.SecurityGroups))
 	for i, group := range lb.SecurityGroups {
 		ids[i] = group.ID
 	}
-	r.add(annotation.FrontSecurityGroups.Name, strings.Join(ids, ","), annotation.Fault{})
-	r.addKeys(annotation.FrontAttributes.Name, lb.Attributes, annotation.Fault{})
-	r.addKeys(annotation.FrontTags.Name, lb.Tags, annotation.Fault{})
+	v.add(annotation.FrontSecurityGroups.Name, strings.Join(ids, ","), annotation.Fault{})
+	v.addKeys(annotation.FrontAttributes.Name, lb.Attributes, annotation.Fault{})
+	v.addKeys(annotation.FrontTags.Name, lb.Tags, annotation.Fault{})
 	for _, key := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(r.Votes, OfKey(annotation.FrontTags.Name, key))
+		delete(v.Votes, OfKey(annotation.FrontTags.Name, key))
 	}
 	for _, group := range seen.TargetGroups {
 		port, check := stack.FrontPort(group.Part), group.HealthCheck
 		if group.TargetPort != 0 {
-			r.add(FrontPort(port), decimal(int64(group.TargetPort)), annotation.Fault{})
+			v.add(FrontPort(port), decimal(int64(group.TargetPort)), annotation.Fault{})
 		}
 		for name, value := range map[string]string{
 			annotation.FrontCheckPort.Name: check.Port, annotation.FrontCheckProtocol.Name: check.Protocol,
@@ -167,7 +170,7 @@ func (r *Reading) addSeenFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 			annotation.FrontHealthyThreshold.Name:   decimal(int64(check.Healthy)),
 			annotation.FrontUnhealthyThreshold.Name: decimal(int64(check.Unhealthy)),
 		} {
-			r.addText(OfPort(name, port), value, annotation.Fault{})
+			v.addText(OfPort(name, port), value, annotation.Fault{})
 		}
 	}
 }

@@ -27,33 +27,43 @@ func OfPort(name string, port int32) string { return name + " " + strconv.Itoa(i
 // OfKey is the name of a shared setting that is one key of several.
 func OfKey(name, key string) string { return name + "[" + key + "]" }
 
+// voter is who has votes: a member, or what is seen.
+type voter struct {
+	Name  string          // of the member, "" of what is seen
+	Votes map[string]Vote // by setting
+	// first says that the member is the first of its group: some settings of params count from there alone.
+	first bool
+	// forced are the keys of settings that the params of the first member say.
+	forced map[string]bool
+}
+
 // add adds a vote. A list is the same in any order.
-func (r *Reading) add(setting, text string, from annotation.Fault) {
+func (v *voter) add(setting, text string, from annotation.Fault) {
 	same := text
 	if strings.Contains(text, ",") {
 		items := strings.Split(text, ",")
 		slices.Sort(items)
 		same = strings.Join(items, ",")
 	}
-	from.Member, from.Value = r.Name, text
-	r.Votes[setting] = Vote{Text: text, same: same, From: from}
+	from.Member, from.Value = v.Name, text
+	v.Votes[setting] = Vote{Text: text, same: same, From: from}
 }
 
 // addText adds a vote whose text is no list.
-func (r *Reading) addText(setting, text string, from annotation.Fault) {
-	from.Member, from.Value = r.Name, text
-	r.Votes[setting] = Vote{Text: text, same: text, From: from}
+func (v *voter) addText(setting, text string, from annotation.Fault) {
+	from.Member, from.Value = v.Name, text
+	v.Votes[setting] = Vote{Text: text, same: text, From: from}
 }
 
 // addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
-func (r *Reading) addKeys(name string, values map[string]string, from annotation.Fault) {
+func (v *voter) addKeys(name string, values map[string]string, from annotation.Fault) {
 	for key, value := range values {
 		setting := OfKey(name, key)
-		if r.forced[setting] && (!r.first || from.Object == "") {
+		if v.forced[setting] && (!v.first || from.Object == "") {
 			continue
 		}
-		from.Member, from.Value = r.Name, value
-		r.Votes[setting] = Vote{Text: value, same: value, From: from}
+		from.Member, from.Value = v.Name, value
+		v.Votes[setting] = Vote{Text: value, same: value, From: from}
 	}
 }
 
@@ -164,15 +174,15 @@ func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]anno
 }
 
 // Says reports whether the member says something of the setting.
-func (r *Reading) Says(setting string) bool {
-	_, ok := r.Votes[setting]
+func (v *voter) Says(setting string) bool {
+	_, ok := v.Votes[setting]
 	return ok
 }
 
 // contradicts is the fault of a member that says something else than what is agreed on, if it does. Nothing that is pinned yields.
-func (r *Reading) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault, bool) {
-	for _, setting := range slices.Sorted(maps.Keys(r.Votes)) {
-		mine := r.Votes[setting]
+func (v *voter) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault, bool) {
+	for _, setting := range slices.Sorted(maps.Keys(v.Votes)) {
+		mine := v.Votes[setting]
 		other, ok := a.Votes[setting]
 		if _, pinned := pins[setting]; ok && other.same != mine.same && (other.yields == mine.yields || pinned && !mine.yields) {
 			fault := mine.From

@@ -32,8 +32,8 @@ func (r settingsReader) readWebACL() {
 }
 
 // Outvoted warns of the ARN that the member gives while another names a web ACL.
-func (r *Reading) Outvoted(a Agreed) (annotation.Fault, bool) {
-	mine, other := r.Votes[annotation.WAFv2ACL.Name], a.Votes[annotation.WAFv2ACL.Name]
+func (v *voter) Outvoted(a Agreed) (annotation.Fault, bool) {
+	mine, other := v.Votes[annotation.WAFv2ACL.Name], a.Votes[annotation.WAFv2ACL.Name]
 	if !mine.yields || other.same == mine.same {
 		return annotation.Fault{}, false
 	}
