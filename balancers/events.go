@@ -83,12 +83,12 @@ func (p teller) tellAll(reason, format string, args ...any) {
 }
 
 // wholeGroup tells all members of an error that ended the pass.
-func (p *pass) wholeGroup(errs, err error) error {
+func (p teller) wholeGroup(errs, err error) error {
 	reason := reasonBuild
 	if p.built {
 		reason = reasonDeploy
 	}
-	teller{p}.warnAll(reason, "Failed to work on group %s due to %s", p.group, awserr.Message(err))
+	p.warnAll(reason, "Failed to work on group %s due to %s", p.group, awserr.Message(err))
 	return errors.Join(errs, err)
 }
 

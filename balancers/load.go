@@ -114,8 +114,11 @@ func (p *pass) load(ctx context.Context) (membership.Members, error) {
 	return members, nil
 }
 
-// look reads what there is in AWS: of a group without members, of which all is to be deleted, no details, as these may not be read.
-func (p *pass) look(ctx context.Context) (err error) {
+// observer reads what there is in AWS.
+type observer struct{ *pass }
+
+// look reads the stack: of a group without members, of which all is to be deleted, no details, as these may not be read.
+func (p observer) look(ctx context.Context) (err error) {
 	read := p.View.Stack
 	if !p.hasMembers() {
 		read = p.View.Parts
@@ -127,8 +130,8 @@ func (p *pass) look(ctx context.Context) (err error) {
 // hasMembers reports whether somebody asks for something.
 func (p *pass) hasMembers() bool { return len(p.members.Active)+len(p.leaving) > 0 }
 
-// observe reads what there is in AWS, and the bindings of the group.
-func (p *pass) observe(ctx context.Context) (err error) {
+// observe reads the stack, and the bindings of the group.
+func (p observer) observe(ctx context.Context) (err error) {
 	if err = p.look(ctx); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (p *pass) observe(ctx context.Context) (err error) {
 }
 
 // noteNames remembers the names of the load balancers that are there in this pass.
-func (p *pass) noteNames() {
+func (p observer) noteNames() {
 	for _, s := range p.seen.All() {
 		for _, balancer := range s.LoadBalancers {
 			p.names[strings.ToLower(balancer.DNSName)] = true
@@ -147,7 +150,7 @@ func (p *pass) noteNames() {
 
 // findBindings finds the bindings of the group among those with its labels, which anybody can give to theirs: those in namespaces of
 // members, also of members that leave, those of its target groups, and all if it has no member any more.
-func (p *pass) findBindings(ctx context.Context) error {
+func (p observer) findBindings(ctx context.Context) error {
 	var bindings v1beta1.TargetGroupBindingList
 	named := client.MatchingFields{groupField: p.group.String()}
 	if err := p.Client.List(ctx, &bindings, named, client.UnsafeDisableDeepCopy); err != nil {
@@ -170,7 +173,7 @@ func (p *pass) findBindings(ctx context.Context) error {
 }
 
 // complete reads what else the wanted stack is compared with. What cannot be read stays as it is, and all else goes on.
-func (p *pass) complete(ctx context.Context) error {
+func (p observer) complete(ctx context.Context) error {
 	read, unknown := p.View.Complete(ctx, p.wanted)
 	if read {
 		bindings := p.seen.Bindings
@@ -188,7 +191,7 @@ func (p *pass) complete(ctx context.Context) error {
 }
 
 // leaveUnknown has what is not known count as what is wanted; attributes that are not known do anyhow.
-func (p *pass) leaveUnknown(why error) {
+func (p observer) leaveUnknown(why error) {
 	for i := range p.seen.LoadBalancers {
 		b, wanted := &p.seen.LoadBalancers[i], &p.wanted.LoadBalancers[0]
 		p.unknownACL = p.unknownACL || isUnknown(wanted.WebACL, b.WebACL) || isUnknown(wanted.ClassicACL, b.ClassicACL)

@@ -63,8 +63,11 @@ func setLimits(l input.Limits) {
 	}
 }
 
+// gauges are the metrics of a group.
+type gauges struct{ *pass }
+
 // measure takes in the end of a pass; a group without members has no metrics.
-func (p *pass) measure(good bool, now time.Time) {
+func (p gauges) measure(good bool, now time.Time) {
 	name := p.group.String()
 	if p.isEmpty() {
 		for _, of := range []*prometheus.GaugeVec{lastGood, failing, held, used, expires} {
@@ -92,12 +95,12 @@ func (p *pass) measure(good bool, now time.Time) {
 		}
 	}
 	held.WithLabelValues(name).Set(float64(n))
-	if balancer := (statuses{p}).shown(); balancer != nil {
+	if balancer := statuses(p).shown(); balancer != nil {
 		p.measureBalancer(name, balancer)
 	}
 }
 
-func (p *pass) measureBalancer(name string, balancer *stack.LoadBalancer) {
+func (p gauges) measureBalancer(name string, balancer *stack.LoadBalancer) {
 	rules, certificates, groups := 0, 0, 0
 	var first time.Time
 	for _, l := range balancer.Listeners {

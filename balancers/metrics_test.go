@@ -29,13 +29,13 @@ func TestMetricsOfAGroup(t *testing.T) {
 		}},
 		expiries: map[string]time.Time{"default": time.Unix(300, 0), "late": time.Unix(200, 0), "early": time.Unix(100, 0)},
 	}
-	p.measure(false, time.Unix(30, 0))
-	p.measure(false, time.Unix(40, 0))
+	gauges{p}.measure(false, time.Unix(30, 0))
+	gauges{p}.measure(false, time.Unix(40, 0))
 	if got := value(lastGood.WithLabelValues("metrics")); got != 30 {
 		t.Errorf("last good of a group that never was: %v, want the end of its first pass", got)
 	}
-	p.measure(true, time.Unix(50, 0))
-	p.measure(false, time.Unix(60, 0))
+	gauges{p}.measure(true, time.Unix(50, 0))
+	gauges{p}.measure(false, time.Unix(60, 0))
 	for name, tc := range map[string]struct {
 		of   *prometheus.GaugeVec
 		more []string
@@ -54,7 +54,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 		}
 	}
 	p.members = membership.Members{}
-	p.measure(true, time.Unix(70, 0))
+	gauges{p}.measure(true, time.Unix(70, 0))
 	for _, of := range []*prometheus.GaugeVec{lastGood, failing, held, used, expires} {
 		if n := of.DeletePartialMatch(prometheus.Labels{"group": "metrics"}); n > 0 {
 			t.Errorf("%d series of a group that is gone", n)

@@ -54,7 +54,7 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	if p.members, err = p.load(ctx); err != nil {
 		return out, err
 	}
-	out.Writes = p.proposedFinalizers()
+	out.Writes = claims{p}.proposed()
 	out.Plan, err = p.propose(ctx)
 	for _, member := range p.members.Active {
 		if !p.isLeaving(member.Ingress) {
@@ -69,7 +69,7 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 		out.Leaving = append(out.Leaving, membership.NameOf(member))
 	}
 	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
-	out.Writes = append(out.Writes, p.proposedStatuses(out.Plan)...)
+	out.Writes = append(out.Writes, statuses{p}.proposed(out.Plan)...)
 	for _, member := range p.members.Inactive {
 		out.Writes = append(out.Writes, Write{membership.NameOf(member), "remove the finalizer " + group.Finalizer()})
 	}
@@ -125,36 +125,36 @@ func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []re
 	return nil
 }
 
-// proposedFinalizers are those that active members get.
-func (p *pass) proposedFinalizers() (out []Write) {
+// proposed are the finalizers that active members get.
+func (p claims) proposed() (out []Write) {
 	for _, member := range p.members.Active {
-		if !(claims{p}).isClaimed(member.Ingress) {
+		if !p.isClaimed(member.Ingress) {
 			out = append(out, Write{membership.NameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
 		}
 	}
 	return out
 }
 
-// proposedStatuses are those that change when all steps are done.
-func (p *pass) proposedStatuses(planned steps.Plan) (out []Write) {
+// proposed are the statuses that change when all steps are done.
+func (p statuses) proposed(planned steps.Plan) (out []Write) {
 	isNew := slices.ContainsFunc(planned, func(s steps.Step) bool {
 		c, is := s.Change.(steps.CreateLoadBalancer)
 		return is && !c.LoadBalancer.Network
 	})
-	shown := statuses{p}.shown()
+	shown := p.shown()
 	for _, member := range p.members.Active {
 		switch {
-		case p.isLeaving(member.Ingress), (statuses{p}).isUnserved(member.Ingress):
+		case p.isLeaving(member.Ingress), p.isUnserved(member.Ingress):
 		case isNew:
 			out = append(out, Write{membership.NameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
-			if entries := (statuses{p}).statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
+			if entries := p.statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
 				out = append(out, Write{membership.NameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
 			}
 		}
 	}
 	for _, member := range p.members.Inactive {
-		if (statuses{p}).isToForget(member) {
+		if p.isToForget(member) {
 			out = append(out, Write{membership.NameOf(member), "empty the status"})
 		}
 	}

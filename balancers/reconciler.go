@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p := r.newPass(membership.Group(req.NamespacedName))
 	err := p.run(ctx)
 	teller{p}.record()
-	p.measure(err == nil && !p.failing, r.Clock.Now())
+	gauges{p}.measure(err == nil && !p.failing, r.Clock.Now())
 	switch {
 	case p.isEmpty() && p.again == 0 && err == nil:
 		r.memories.forget(p.group)
@@ -173,7 +173,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	teller{p}.tellFaults()
 	teller{p}.tellOverflow()
 	if err != nil {
-		return p.wholeGroup(errs, err)
+		return teller{p}.wholeGroup(errs, err)
 	}
 	if p.isOrphaned() {
 		return errs
@@ -190,14 +190,14 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.goOn()
 	if p.result.Interrupted { // what the rest waits for is not known
-		return errors.Join(errs, p.tellFailures())
+		return errors.Join(errs, teller{p}.tellFailures())
 	}
 	teller{p}.tellWait()
 	teller{p}.tellClosed()
 	teller{p}.tellInactive()
-	errs = errors.Join(errs, p.tellFailures())
-	if err = p.observe(ctx); err != nil {
-		return p.wholeGroup(errs, err)
+	errs = errors.Join(errs, teller{p}.tellFailures())
+	if err = (observer{p}).observe(ctx); err != nil {
+		return teller{p}.wholeGroup(errs, err)
 	}
 	errs = errors.Join(errs, p.keepCertificates(ctx))
 	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
@@ -246,7 +246,7 @@ func (p *pass) goOn() {
 
 // propose finds by which steps what is seen becomes what the members want. It writes nothing.
 func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
-	if err := p.observe(ctx); err != nil {
+	if err := (observer{p}).observe(ctx); err != nil {
 		return nil, err
 	}
 	if p.leaveOutUnserved(); p.isOrphaned() {
@@ -256,7 +256,7 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	if err := p.build(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.complete(ctx); err != nil {
+	if err := (observer{p}).complete(ctx); err != nil {
 		return nil, err
 	}
 	p.memory.inTurn(p.wanted.TargetGroups)

@@ -41,21 +41,21 @@ const heldSoon = time.Second
 
 // tellFailures tells members what has failed: that for which one member is to blame to that one, who is held from now on, all else to
 // all. Its error is for what has no member to hold. Nobody is held for a web ACL: others would be served without it.
-func (p *pass) tellFailures() (errs error) {
+func (p teller) tellFailures() (errs error) {
 	for _, failure := range p.result.Failures {
 		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
 		member := p.member(owners.Of(failure, p.wanted, p.seen))
 		if _, guards := steps.Guarded(failure.Step.Change); guards && member != nil {
-			teller{p}.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, membership.NameOf(member)))
+			p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, membership.NameOf(member)))
 		} else if member != nil {
-			teller{p}.warn(member, reasonDeploy, deployFailed, note)
+			p.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure, p.seen) {
 				p.memory.refuse(member, note, p.Clock.Now(), pausesOf(failure.Err))
 				p.soon(heldSoon)
 				continue
 			}
 		} else {
-			teller{p}.warnAll(reasonDeploy, deployFailed, note)
+			p.warnAll(reasonDeploy, deployFailed, note)
 		}
 		errs = errors.Join(errs, fmt.Errorf("%s: %w", failure.Step, failure.Err))
 	}
