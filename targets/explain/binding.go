@@ -32,9 +32,9 @@ func (s *bindingState) bindingLinks() []Link {
 	if s.abandoned() {
 		return links
 	}
-	links = append(links, s.serviceLink(), s.sliceLink(), s.groupLink())
+	links = append(links, s.serviceLink(), s.sliceLink(), groupState{s}.link())
 	if s.binding.Spec.Networking != nil {
-		links = append(links, s.rulesLink())
+		links = append(links, groupState{s}.rulesLink())
 	}
 	return links
 }

@@ -17,8 +17,11 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// groupLink is about the target group as a whole: by the binding's status, and by AWS if it was asked.
-func (s *bindingState) groupLink() Link {
+// groupState is what a binding and AWS say of the target group as a whole.
+type groupState struct{ *bindingState }
+
+// link is about the target group as a whole: by the binding's status, and by AWS if it was asked.
+func (s groupState) link() Link {
 	degraded := s.status(v1beta1.ConditionDegraded)
 	advice := groupAdvice[degraded.Reason]
 	if degraded.Reason == v1beta1.ReasonConsentMissing && s.status(v1beta1.ConditionReady).Reason != degraded.Reason {
@@ -37,15 +40,15 @@ func (s *bindingState) groupLink() Link {
 	case s.reading.answered():
 		return link("target group", OK, "%s has %s, by AWS%s", name, s.reading.healthCount(), s.remark())
 	case s.reading != nil:
-		return s.unansweredLink(name)
+		return s.unanswered(name)
 	default:
-		return s.groupStatusLink(name)
+		return s.byStatus(name)
 	}
 }
 
-// unansweredLink is the link when AWS was asked and does not answer: what the status says is not lost for that.
-func (s *bindingState) unansweredLink(name string) Link {
-	l := s.groupStatusLink(name)
+// unanswered is the link when AWS was asked and does not answer: what the status says is not lost for that.
+func (s groupState) unanswered(name string) Link {
+	l := s.byStatus(name)
 	silence := "AWS does not answer you: " + awserr.Message(s.reading.err)
 	if l.State == OK {
 		l = link(l.Name, Unknown, "%s", silence)
@@ -55,8 +58,8 @@ func (s *bindingState) unansweredLink(name string) Link {
 	return l.advise("This is about your own credentials, not targetgate's; without --aws the binding's status is used")
 }
 
-// groupStatusLink is the link by the binding's status alone, in which nothing is wrong with the group as a whole.
-func (s *bindingState) groupStatusLink(name string) Link {
+// byStatus is the link by the binding's status alone, in which nothing is wrong with the group as a whole.
+func (s groupState) byStatus(name string) Link {
 	ready := s.status(v1beta1.ConditionReady)
 	if ready.Reason == "" || ready.Reason == v1beta1.ReasonReading {
 		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
@@ -77,7 +80,7 @@ func (s *bindingState) groupStatusLink(name string) Link {
 
 // untold counts the targets that fail their health checks or get none, and those in their first ones, by the binding's status. Those
 // of which the gates of pods tell are left out: the pods' own links name them. A gate that is open tells nothing.
-func (s *bindingState) untold() (failing, starting int) {
+func (s groupState) untold() (failing, starting int) {
 	counts := s.binding.Status.Targets
 	if counts == nil {
 		return 0, 0
@@ -101,7 +104,7 @@ func (s *bindingState) untold() (failing, starting int) {
 }
 
 // remark is what the status says beside the counts, empty when nothing is wrong or under way.
-func (s *bindingState) remark() string {
+func (s groupState) remark() string {
 	switch ready, degraded := s.status(v1beta1.ConditionReady), s.status(v1beta1.ConditionDegraded); {
 	case degraded.Status == metav1.ConditionTrue:
 		return "; " + degraded.Reason + ": " + degraded.Message
@@ -113,7 +116,7 @@ func (s *bindingState) remark() string {
 }
 
 // rulesLink is about the inbound rules that spec.networking asks for.
-func (s *bindingState) rulesLink() Link {
+func (s groupState) rulesLink() Link {
 	c := s.status(v1beta1.ConditionNetworkingReady)
 	switch c.Status {
 	case metav1.ConditionTrue:
@@ -130,7 +133,7 @@ func (s *bindingState) rulesLink() Link {
 }
 
 // attached reports whether a load balancer sends to the group; known is false when that was not read.
-func (s *bindingState) attached() (attached, known bool) {
+func (s groupState) attached() (attached, known bool) {
 	switch settings := s.binding.Status.TargetGroup; {
 	case s.reading.answered():
 		return s.reading.group.LoadBalancers > 0, true

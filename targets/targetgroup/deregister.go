@@ -13,17 +13,24 @@ import (
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
+// deregistration is how targets are deregistered.
+type deregistration struct {
+	sender[Deregistration]
+	unanswered Deregistrations // of the last call, if that failed
+	late       []elbv2.Target  // deregistered after their deadlines; until TakeLate
+}
+
 // Deregister starts a call for the changes' deregistrations. It may wait for as long as their deadlines allow (package budget).
 func (c *Calls) Deregister(changes Changes) time.Duration {
 	now := c.Clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isolated := c.planDeregistrations(changes, now)
-	isNew, wait := c.newDeregistrations(now)
+	isNew, wait := c.deregistration.hasNew(now)
 	if isNew {
 		c.deregistration.RetryAt = time.Time{}
 	}
-	return retry.Soonest(retry.Soonest(isolated, wait), c.deregistration.send(c, c.deregistrationUrgency(now), c.deregister, now))
+	return retry.Soonest(retry.Soonest(isolated, wait), c.deregistration.send(c, c.deregistration.urgency(now), c.deregister, now))
 }
 
 // planDeregistrations takes what has to go now, and what needs no call: which targets are unexplained, and which unwanted.
@@ -41,16 +48,16 @@ func (g *Group) planDeregistrations(changes Changes, now time.Time) (wait time.D
 	return g.deregistration.plan(changes.Deregister, changes.Generation, underWay, now)
 }
 
-// newDeregistrations reports whether a target has to go that had not when the failed call began: it does not wait for the back-off. One
+// hasNew reports whether a target has to go that had not when the failed call began: it does not wait for the back-off. One
 // that stays while that call is repeated has not yet, and would have it repeated without a pause; wait is until it has, 0 for never.
-func (g *Group) newDeregistrations(now time.Time) (some bool, wait time.Duration) {
+func (s *deregistration) hasNew(now time.Time) (some bool, wait time.Duration) {
 	repeats := false
-	for id := range g.deregistration.pending {
-		_, old := g.unanswered[id]
+	for id := range s.pending {
+		_, old := s.unanswered[id]
 		repeats = repeats || old
 	}
-	for id, d := range g.deregistration.pending {
-		if _, old := g.unanswered[id]; old {
+	for id, d := range s.pending {
+		if _, old := s.unanswered[id]; old {
 			continue
 		}
 		if repeats && d.staysPast(now) {
@@ -62,29 +69,29 @@ func (g *Group) newDeregistrations(now time.Time) (some bool, wait time.Duration
 	return some, wait
 }
 
-// deregistrationUrgency is that of the most urgent of the deregistrations that are due: in one call they all go. When they take more calls,
+// urgency is that of the most urgent of the deregistrations that are due: in one call they all go. When they take more calls,
 // the first one goes so much sooner that the last one is in time.
-func (g *Group) deregistrationUrgency(now time.Time) budget.Urgency {
-	due, waits := g.dueDeregistrations(now)
-	out := budget.Urgency{Class: g.deregistrationClass(due), Deadline: firstDeadline(g.deregistration.pending), Waits: waits}
-	if more := (len(g.deregistration.pending) - 1) / elbv2.MaxTargetsPerCall; more > 0 && !out.Deadline.IsZero() {
+func (s *deregistration) urgency(now time.Time) budget.Urgency {
+	due, waits := s.due(now)
+	out := budget.Urgency{Class: s.class(due), Deadline: firstDeadline(s.pending), Waits: waits}
+	if more := (len(s.pending) - 1) / elbv2.MaxTargetsPerCall; more > 0 && !out.Deadline.IsZero() {
 		out.Deadline = out.Deadline.Add(-time.Duration(more) * budget.CallTime)
 	}
 	return out
 }
 
-// dueDeregistrations are those that a call is made for: those that do not stay, or not for long any more. When all stay it is made for all
+// due are those that a call is made for: those that do not stay, or not for long any more. When all stay it is made for all
 // of them, and waits.
-func (g *Group) dueDeregistrations(now time.Time) (due Deregistrations, waits bool) {
+func (s *deregistration) due(now time.Time) (due Deregistrations, waits bool) {
 	due, waits = Deregistrations{}, true
-	for id, d := range g.deregistration.pending {
+	for id, d := range s.pending {
 		waits = waits && d.Stays
 		if !d.staysPast(now) {
 			due[id] = d
 		}
 	}
 	if waits {
-		return g.deregistration.pending, true
+		return s.pending, true
 	}
 	return due, false
 }
@@ -100,12 +107,12 @@ func firstDeadline(deregistrations Deregistrations) (first time.Time) {
 	return first
 }
 
-// deregistrationClass is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
+// class is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
 // has not been tried yet is always urgent.
-func (g *Group) deregistrationClass(due Deregistrations) budget.Class {
+func (s *deregistration) class(due Deregistrations) budget.Class {
 	for id := range due {
-		_, tried := g.unanswered[id]
-		if !g.deregistration.hopelessAlone(id) && (!tried || !g.deregistration.Hopeless()) {
+		_, tried := s.unanswered[id]
+		if !s.hopelessAlone(id) && (!tried || !s.Hopeless()) {
 			return budget.ClassDeregister
 		}
 	}
@@ -168,11 +175,11 @@ func (g *Group) takeDeregistrations(ctx context.Context, now time.Time) (Deregis
 		return nil, nil
 	}
 	latest := now // of those that stay; the others stay till the next call
-	if _, waits := g.dueDeregistrations(now); waits {
+	if _, waits := s.due(now); waits {
 		latest = firstDeadline(s.pending) // the call is made for that one, when calls are short maybe before it is due
 	}
 	maps.DeleteFunc(s.pending, func(_ elbv2.Target, d Deregistration) bool { return d.staysPast(latest) })
-	g.unanswered = maps.Clone(s.pending)
+	s.unanswered = maps.Clone(s.pending)
 	named := map[elbv2.Target]string{}
 	batch := s.take(func(id elbv2.Target, _ Deregistration) bool {
 		t := g.seen.target(id)
@@ -206,11 +213,11 @@ func (g *Group) deregisterDone(batch Deregistrations, now time.Time, err error) 
 	switch {
 	case err == nil:
 		s.accepted(batch)
-		g.unanswered = nil
+		s.unanswered = nil
 		late, _ := lateOf(batch, now)
-		g.late = append(g.late, late...)
+		s.late = append(s.late, late...)
 	case len(batch) == 0: // nothing was sent
-		g.unanswered = maps.Clone(s.pending)
+		s.unanswered = maps.Clone(s.pending)
 	default:
 		err = s.refused(batch, now, err)
 	}

@@ -29,9 +29,7 @@ type Group struct {
 	tag      tag
 
 	registration   sender[types.UID]
-	deregistration sender[Deregistration]
-	unanswered     Deregistrations // of the last deregistration, if that failed
-	late           []elbv2.Target  // deregistered after their deadlines; until TakeLate
+	deregistration deregistration
 
 	zones zones
 }
@@ -56,7 +54,7 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		settings:       settings{Slot: slot(retry.MaxBackoff)},
 		tag:            tag{Slot: slot(retry.MaxBackoff)},
 		registration:   newSender[types.UID](retry.MaxBackoff, nil),
-		deregistration: newSender(retry.MaxUrgentBackoff, sooner),
+		deregistration: deregistration{sender: newSender(retry.MaxUrgentBackoff, sooner)},
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
 	}
 	if settings := binding.Status.TargetGroup; settings != nil {
@@ -102,8 +100,8 @@ func (g *Group) TakeLost() []elbv2.Target {
 func (g *Group) TakeLate() []elbv2.Target {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	late := g.late
-	g.late = nil
+	late := g.deregistration.late
+	g.deregistration.late = nil
 	return late
 }
 

@@ -405,7 +405,7 @@ func TestDeregistrationTakesWhatIsDueTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
 			g.deregistration.pending = tc.pending
-			if diff := cmp.Diff(tc.urgency, g.deregistrationUrgency(noon)); diff != "" {
+			if diff := cmp.Diff(tc.urgency, g.deregistration.urgency(noon)); diff != "" {
 				t.Errorf("urgency (-want +got):\n%s", diff)
 			}
 			batch, _ := g.takeDeregistrations(t.Context(), noon)
@@ -437,8 +437,8 @@ func TestNewDeregistrationsDoNotWaitForTheBackOff(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			g := emptyGroup()
-			g.unanswered, g.deregistration.pending = tc.failed, tc.pending
-			if got, wait := g.newDeregistrations(noon); got != tc.want || wait != tc.wait {
+			g.deregistration.unanswered, g.deregistration.pending = tc.failed, tc.pending
+			if got, wait := g.deregistration.hasNew(noon); got != tc.want || wait != tc.wait {
 				t.Errorf("%t, and some in %s; want %t, in %s", got, wait, tc.want, tc.wait)
 			}
 		})
@@ -449,23 +449,23 @@ func TestNewDeregistrationsDoNotWaitForTheBackOff(t *testing.T) {
 func TestTargetsThatStayMakeNoHopelessCallUrgent(t *testing.T) {
 	g := emptyGroup()
 	g.deregistration.pending = Deregistrations{one: {}, two: {Deadline: noon.Add(time.Hour), Stays: true}}
-	if class := g.deregistrationUrgency(noon).Class; class != budget.ClassDeregister {
+	if class := g.deregistration.urgency(noon).Class; class != budget.ClassDeregister {
 		t.Errorf("class %s of what was never tried", class)
 	}
-	g.unanswered = Deregistrations{one: {}}
+	g.deregistration.unanswered = Deregistrations{one: {}}
 	for range 20 {
 		g.deregistration.End(noon, errors.New("no"))
 	}
-	if class := g.deregistrationUrgency(noon).Class; class != budget.ClassOther {
+	if class := g.deregistration.urgency(noon).Class; class != budget.ClassOther {
 		t.Errorf("class %s after 20 failures, want %s", class, budget.ClassOther)
 	}
 	g.deregistration.pending[three] = Deregistration{Deadline: noon.Add(together), Stays: true}
-	if u := g.deregistrationUrgency(noon); u.Class != budget.ClassDeregister || u.Waits {
+	if u := g.deregistration.urgency(noon); u.Class != budget.ClassDeregister || u.Waits {
 		t.Errorf("%+v when one that stays is about to be due, want a call for it", u)
 	}
 	delete(g.deregistration.pending, three)
 	delete(g.deregistration.pending, one)
-	if u := g.deregistrationUrgency(noon); u.Class != budget.ClassDeregister || !u.Waits {
+	if u := g.deregistration.urgency(noon); u.Class != budget.ClassDeregister || !u.Waits {
 		t.Errorf("%+v when only the one is left that stays, want it urgent at its deadline", u)
 	}
 }
@@ -482,7 +482,7 @@ func TestDeregistrationsOfManyTargetsGoByDeadline(t *testing.T) {
 		}
 	}
 	g.planDeregistrations(Changes{Deregister: many}, noon)
-	if u := g.deregistrationUrgency(noon); !u.Deadline.Equal(noon.Add(time.Second - 4*budget.CallTime)) {
+	if u := g.deregistration.urgency(noon); !u.Deadline.Equal(noon.Add(time.Second - 4*budget.CallTime)) {
 		t.Errorf("the first of five calls is to be answered by %s, want %s sooner than the deadline", u.Deadline, 4*budget.CallTime)
 	}
 	for id, d := range many {
@@ -515,7 +515,7 @@ func TestFailedDeregistrationPausesWhileOthersStay(t *testing.T) {
 	batch, _ := g.takeDeregistrations(t.Context(), noon)
 	g.deregisterDone(batch, noon, errors.New("no answer"))
 	g.planDeregistrations(Changes{Deregister: failing}, noon)
-	if some, _ := g.newDeregistrations(noon); some || len(batch) != 1 {
+	if some, _ := g.deregistration.hasNew(noon); some || len(batch) != 1 {
 		t.Errorf("%v failed, and is repeated at once: %t", batch, some)
 	}
 }
