@@ -19,7 +19,7 @@
 //	status        all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
-// cluster allow; scope which pods the webhook is asked to give gates; guards lets the guards of nodes go. Where the incumbent works on
+// cluster allow; scope for which pods the API server asks the webhook; guards lets the guards of nodes go. Where the incumbent works on
 // other bindings of the cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives all
 // back. explain answers users' questions with the same code.
 //
@@ -75,7 +75,7 @@
 //	           -> DeregisterTargets (targetgroup/deregister.go) -> requeue -> the target drains
 //
 // Until its deadline a pod that leaves is a target while too few others are healthy; each pass looks again. Where nothing says how long
-// it serves on, or where that time is too short, the deadline is now: the zero time in the code.
+// it serves on, or where that time is too short, it is deregistered at once: its deadline is the zero time.
 //
 // # Locks
 //

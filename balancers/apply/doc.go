@@ -10,8 +10,8 @@
 //	interrupt.go       when a pass gives way to others, or ends, and leaves its rest to the next one
 //	wait.go            asks whether what a step waits for holds (the kinds of waits are in balancers/steps/step.go; since when a target
 //	                   group is waited for, in balancers/memory.go)
-//	errors.go          what the error of a step means for the pass: try later, also as AWS does not show yet what was done a
-//	                   moment ago, look again, go on with the others or not
+//	errors.go          what the error of a step means for the pass: whether it is tried later, as when AWS does not show yet what was
+//	                   done a moment ago; whether AWS is read again; whether other steps go on
 //	loadbalancers.go   makes changes to load balancers, their web ACLs and Shield protection
 //	attributes.go      sets attributes of load balancers and listeners, of which AWS refuses all if one is wrong
 //	targetgroups.go    makes changes to target groups

@@ -9,11 +9,11 @@
 //
 // What is wanted is first laid beside what is seen, without a step:
 //
-//	make.go       what is asked, and the order of all that follows
+//	make.go       what is asked of the package; in which order the types below write their steps
 //	view.go       both stacks, the load balancer that stays, which Services are served; read by all, and changed by none
 //	held.go       what stays as it is seen, because it belongs, or may belong, to a held member
 //	match.go      pairs wanted target groups and listeners with those seen; finds the former target group of a new one's Service
-//	arrange.go    pairs the rules of one listener, and says which rule takes which place
+//	arrange.go    pairs the wanted rules of one listener with those seen, in their final order
 //	meanwhile.go  which rules or other target groups answer until the target groups of new Services are healthy, and which rules stand
 //	              behind all others until then
 //
@@ -25,8 +25,8 @@
 //	loadbalancer.go   the load balancer, its web ACLs, capacity and protection
 //	targetgroup.go    target groups, with their health checks and attributes
 //	binding.go        TargetGroupBindings, and the security groups of the load balancer, which targets let in by them
-//	listener.go       listeners and their certificates
-//	rules.go          the rules of a listener, and their priorities
+//	listener.go       listeners and their certificates; in which order these and the rules of a listener are changed
+//	rules.go          creates, deletes and moves the rules of a listener: the priorities that they get on the way to their order
 //	takeover.go       routes: what rules and default actions do at each point of the plan; and what is deleted when no route needs it
 //	tag.go            tags of all parts
 //	front.go          what stands in front of the load balancer, which is planned as a stack of its own

@@ -1,8 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conditions decides what the readiness gates of a binding's pods say, and has it written to the pods beside the passes. The
-// reasons are in package readiness.
+// Package conditions decides what the readiness gates of a binding's pods say, which are conditions of the pods, and has it written beside
+// the passes. The reasons are in package readiness; conditions of bindings are in package status.
 //
 // From values alone:
 //

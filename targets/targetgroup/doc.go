@@ -11,16 +11,17 @@
 //	read.go        reads the health of targets
 //	settings.go    reads the settings of the group
 //	tag.go         reads the tag by which its owner consents
-//	changes.go     what a pass wants done: Registrations, Deregistrations, what it has found out about targets
+//	changes.go     what a pass wants done: Registrations, Deregistrations, what it has found out about targets; how far apart the
+//	               deadlines in one call may be
 //	register.go    registers targets
 //	deregister.go  deregisters targets, by their deadlines
 //	sender.go      cuts either into calls of at most elbv2.MaxTargetsPerCall, and finds the targets that AWS refuses
 //	zones.go       which Availability Zone to name for a target that is registered
 //	metrics.go     how soon pods were deregistered, and how long before or after their deadlines
 //
-// A group has at most one call of each kind under way. An answer goes into the group and requeues the binding. So a deregistration
-// waits for the budget, for its own predecessor and, as long as its deadline allows, for others of the group. What becomes due while a call
-// is under way goes together in the next one, and a target group that hangs delays no other.
+// A group has at most one call of each kind under way, so that a target group that hangs delays no other. The answer goes into the group
+// and requeues the binding. What becomes due meanwhile goes together in the next call. A deregistration may wait for others of its group,
+// too: the budget holds its call for as long as the deadline allows (aws/budget/order.go).
 //
 // A failed call is tried again by a later pass, after the pause that package retry gives. The SDK does not repeat these calls.
 //

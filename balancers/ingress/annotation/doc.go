@@ -7,10 +7,11 @@
 //	table.go        the list of annotations of the Application Load Balancer; a new one begins here, and package reading asks for it
 //	tablefront.go   the list of annotations of a Network Load Balancer in front of the Application Load Balancer
 //	annotation.go   Annotation, a row of these: name, scope, how a group's values combine; looks up, reads and checks annotations
-//	fault.go        Fault: what is wrong with a value, and what would be right
+//	fault.go        Fault: which annotation or field is wrong, its value, and what would be right
 //	values.go       parsers of plain values: texts, numbers, choices, lists, maps, ARNs, CIDRs
 //	texts.go        names of values that other code compares with, such as internal and traffic-port
-//	attributes.go   attributes of load balancers, listeners and target groups: their keys, values and AWS's defaults
+//	attributes.go   what the annotations for attributes of load balancers, listeners and target groups may say: keys and values; AWS's
+//	                defaults
 //	listenports.go  the JSON of listen-ports
 //	action.go       the JSON of actions
 //	condition.go    the JSON of conditions

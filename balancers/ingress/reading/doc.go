@@ -13,7 +13,7 @@
 //	patterns.go      which values of conditions AWS takes, and how many
 //	backend.go       what a backend does: forward, redirect or fixed response
 //	auth.go          who may pass before a backend answers: OIDC, Cognito, JWT
-//	targetgroup.go   the target group of a Service's port, and its TargetGroupBinding
+//	targetgroup.go   the target group of a Service's port, its attributes, and its TargetGroupBinding
 //	healthcheck.go   the health check of the target group
 //	settings.go      settings of the load balancer: name, scheme, address type, subnets, security groups, load balancer attributes, tags,
 //	                 address pools, Shield, SSL redirect
