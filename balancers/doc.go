@@ -29,11 +29,12 @@
 //	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built; notes when certificates expire
 //	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more; its
 //	                 name is in ingress/membership
-//	refusals.go      which members are told of a step that has failed; holds those to which AWS has refused something, so that the others
-//	                 go on
+//	refusals.go      decides which members are told of a step that has failed; holds those to whom AWS has refused something, so that the
+//	                 others go on
 //	certificates.go  has package issue request the certificates that members ask for, and delete those that no listener has
 //	status.go        the load balancer's name, in the status of each member
-//	events.go        writes events: each member is told of itself, and of each thing once; how the texts of all events begin
+//	events.go        writes events, each only once while it holds; their reasons; the texts about waits, rules without room, and load
+//	                 balancers that are not active
 //	leftovers.go     what is left in AWS: of groups without any Ingress, and what cannot be removed yet
 //	memory.go        what is remembered between passes: refusals, since when target groups and load balancers are waited for, what members
 //	                 were told; a restart loses nothing that is needed

@@ -82,8 +82,8 @@ func (p teller) tellAll(reason, format string, args ...any) {
 	}
 }
 
-// wholeGroup tells all members of an error that ended the pass.
-func (p teller) wholeGroup(errs, err error) error {
+// tellEnd tells all members of an error that ended the pass.
+func (p teller) tellEnd(errs, err error) error {
 	reason := reasonBuild
 	if p.built {
 		reason = reasonDeploy

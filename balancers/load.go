@@ -114,25 +114,17 @@ func (p *pass) load(ctx context.Context) (membership.Members, error) {
 	return members, nil
 }
 
-// observer reads what there is in AWS.
+// observer finds out what there is of the group: its stack in AWS, its bindings in the cluster.
 type observer struct{ *pass }
 
-// look reads the stack: of a group without members, of which all is to be deleted, no details, as these may not be read.
-func (p observer) look(ctx context.Context) (err error) {
+// observe reads the stack and the bindings: of a group without members, of which all is to be deleted, no details, as these may not be
+// read.
+func (p observer) observe(ctx context.Context) (err error) {
 	read := p.View.Stack
 	if !p.hasMembers() {
 		read = p.View.Parts
 	}
-	p.seen, err = read(ctx, p.id)
-	return err
-}
-
-// hasMembers reports whether somebody asks for something.
-func (p *pass) hasMembers() bool { return len(p.members.Active)+len(p.leaving) > 0 }
-
-// observe reads the stack, and the bindings of the group.
-func (p observer) observe(ctx context.Context) (err error) {
-	if err = p.look(ctx); err != nil {
+	if p.seen, err = read(ctx, p.id); err != nil {
 		return err
 	}
 	p.noteNames()
@@ -286,6 +278,9 @@ func (p *pass) services(ctx context.Context, keys []types.NamespacedName) (map[t
 	}
 	return out, nil
 }
+
+// hasMembers reports whether somebody asks for something.
+func (p *pass) hasMembers() bool { return len(p.members.Active)+len(p.leaving) > 0 }
 
 // namespaces are those of all members, also of those that leave.
 func (p *pass) namespaces() (out []string) {

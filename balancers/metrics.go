@@ -63,7 +63,7 @@ func setLimits(l input.Limits) {
 	}
 }
 
-// gauges are the metrics of a group.
+// gauges sets the metrics of a group.
 type gauges struct{ *pass }
 
 // measure takes in the end of a pass; a group without members has no metrics.

@@ -160,20 +160,21 @@ type pass struct {
 
 // run is the pass, step by step.
 func (p *pass) run(ctx context.Context) (err error) {
+	tell := teller{p}
 	if p.members, err = p.load(ctx); err != nil {
 		return err
 	}
 	p.tenants.Loaded(requestOf(p.group), p.namespaces())
 	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
-		teller{p}.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
+		tell.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
 		return nil
 	}
 	errs := claims{p}.claim(ctx)
 	p.steps, err = p.propose(ctx)
-	teller{p}.tellFaults()
-	teller{p}.tellOverflow()
+	tell.tellFaults()
+	tell.tellOverflow()
 	if err != nil {
-		return teller{p}.wholeGroup(errs, err)
+		return tell.tellEnd(errs, err)
 	}
 	if p.isOrphaned() {
 		return errs
@@ -190,19 +191,19 @@ func (p *pass) run(ctx context.Context) (err error) {
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.goOn()
 	if p.result.Interrupted { // what the rest waits for is not known
-		return errors.Join(errs, teller{p}.tellFailures())
+		return errors.Join(errs, tell.tellFailures())
 	}
-	teller{p}.tellWait()
-	teller{p}.tellClosed()
-	teller{p}.tellInactive()
-	errs = errors.Join(errs, teller{p}.tellFailures())
+	tell.tellWait()
+	tell.tellClosed()
+	tell.tellInactive()
+	errs = errors.Join(errs, tell.tellFailures())
 	if err = (observer{p}).observe(ctx); err != nil {
-		return teller{p}.wholeGroup(errs, err)
+		return tell.tellEnd(errs, err)
 	}
 	errs = errors.Join(errs, p.keepCertificates(ctx))
 	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	errs = errors.Join(errs, claims{p}.release(ctx))
-	teller{p}.tellSuccess(p.steps, errs)
+	tell.tellSuccess(p.steps, errs)
 	p.awaitLingering(ctx)
 	return errs
 }

@@ -19,9 +19,9 @@
 //	status        all of it                                 -> the binding's status; written beside the pass
 //
 // ownership says which of several bindings acts, and which targets of a shared group are its own; consent what the group's owner and the
-// cluster allow; scope for which pods the API server asks the webhook; guards lets the guards of nodes go. Where the incumbent works on
-// other bindings of the cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives all
-// back. explain answers users' questions with the same code.
+// cluster allow; scope says for which pods the API server asks the webhook; guards lets the guards of nodes go. Where the incumbent works
+// on other bindings of the cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives
+// all back. explain answers users' questions with the same code.
 //
 // v1beta1 is the API. retry says when a failed call or write is repeated, writes has the queue of writes to the API server, whose places
 // namespaces share, and all their limits, and events is built on these two. queue has passes begin, namespace by namespace, for targets and

@@ -17,14 +17,14 @@ import (
 type bucket struct {
 	clock clock.WithDelayedExecution
 
-	mu sync.Mutex // guards what is below
+	mu sync.Mutex // guards what is below, but for what a supply says does not change
 	supply
-	waiters
+	calls waiters
 	timer clock.Timer
 }
 
 func newBucket(rule Rule, clk clock.WithDelayedExecution) *bucket {
-	return &bucket{clock: clk, supply: newSupply(rule, clk.Now()), waiters: waiters{passed: othersTurn}}
+	return &bucket{clock: clk, supply: newSupply(rule, clk.Now()), calls: waiters{passed: othersTurn}}
 }
 
 // Token is the right to make one call. Whoever has it says when the call was answered, or that it was not made. The nil
@@ -66,7 +66,7 @@ func (b *bucket) enqueue(u Urgency, tenant string) *waiter {
 			w.due = u.Deadline.Add(-CallTime)
 		}
 	}
-	b.push(w, now)
+	b.calls.push(w, now)
 	b.grant()
 	return w
 }
@@ -76,7 +76,7 @@ func (b *bucket) abandon(w *waiter) {
 	b.mu.Lock()
 	waited := w.waiting
 	if waited {
-		b.remove(w)
+		b.calls.remove(w)
 		b.grant() // others may have waited for this one
 	}
 	b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *bucket) abandon(w *waiter) {
 func (b *bucket) settle(returned float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill(b.clock.Now())
+	b.update()
 	b.underWay--
 	b.tokens += returned
 	b.grant()
@@ -99,7 +99,7 @@ func (b *bucket) settle(returned float64) {
 func (b *bucket) throttled() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill(b.clock.Now())
+	b.update()
 	if b.pace.halve(b.filled) {
 		b.tokens = 0
 		b.grant() // the timer is set for a faster rate
@@ -110,15 +110,18 @@ func (b *bucket) throttled() {
 func (b *bucket) accepted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill(b.clock.Now())
+	b.update()
 	if b.pace.accept(b.filled) {
 		b.grant() // the timer is set for a slower rate
 	}
 }
 
+// update brings the supply up to date. The caller holds the lock.
+func (b *bucket) update() { b.refill(b.clock.Now()) }
+
 // grant serves as many waiters as there are tokens, and sets the timer for the next one. The caller holds the lock.
 func (b *bucket) grant() {
-	b.refill(b.clock.Now())
+	b.update()
 	w, pause := b.next()
 	for ; w != nil; w, pause = b.next() {
 		b.take(w)
@@ -143,17 +146,17 @@ func (b *bucket) tick() {
 func (b *bucket) short() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill(b.clock.Now())
-	return !b.plenty() || b.lines[ClassRegister].late.len() > 0
+	b.update()
+	return !b.plenty() || b.calls.lines[ClassRegister].late.len() > 0
 }
 
 func (b *bucket) level() Level {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refill(b.clock.Now())
+	b.update()
 	l := Level{Operations: b.rule.pattern(), Tokens: b.tokens, Rate: b.pace.rate}
 	for class := range classCount {
-		l.Waiting[class] = b.count(class)
+		l.Waiting[class] = b.calls.count(class)
 	}
 	return l
 }

@@ -24,9 +24,9 @@ import "time"
 // next is the waiter to serve now, or when there is none, the pause after which there may be one; 0 when no call waits. The caller
 // holds the lock, and has brought the tokens up to date.
 func (b *bucket) next() (*waiter, time.Duration) {
-	b.expire(b.filled)
+	b.calls.expire(b.filled)
 	if b.tokens < 1 {
-		if b.isEmpty() {
+		if b.calls.isEmpty() {
 			return nil, 0
 		}
 		return nil, b.pace.until(1 - b.tokens)
@@ -34,12 +34,12 @@ func (b *bucket) next() (*waiter, time.Duration) {
 	if w := b.nextTargets(); w != nil {
 		return w, 0
 	}
-	if b.lines[ClassRegister].late.len() > 0 { // the tokens that it waits for are not for others
+	if b.calls.lines[ClassRegister].late.len() > 0 { // the tokens that it waits for are not for others
 		return nil, b.pause()
 	}
 	for _, class := range [...]Class{ClassAdmission, ClassWaitingHealth, ClassOther, ClassProvision, ClassLate} {
-		if b.queues[class].len() > 0 && (class != ClassAdmission || b.admission >= 1) {
-			return b.queues[class].next(), 0
+		if b.calls.queues[class].len() > 0 && (class != ClassAdmission || b.admission >= 1) {
+			return b.calls.queues[class].next(), 0
 		}
 	}
 	return nil, b.pause()
@@ -48,7 +48,7 @@ func (b *bucket) next() (*waiter, time.Duration) {
 // nextTargets is the registration, deregistration or overdue call to serve before all other calls, nil when there is none that wants
 // to be served now. The caller holds the lock.
 func (b *bucket) nextTargets() *waiter {
-	leave, come := &b.lines[ClassDeregister], &b.lines[ClassRegister]
+	leave, come := &b.calls.lines[ClassDeregister], &b.calls.lines[ClassRegister]
 	if w := b.pressing(leave); w != nil {
 		return w
 	}
@@ -58,8 +58,8 @@ func (b *bucket) nextTargets() *waiter {
 		}
 		return leave.late.next()
 	}
-	if class := b.overdue(b.filled); class < classCount && b.passed >= othersTurn {
-		return b.queues[class].next()
+	if class := b.calls.overdue(b.filled); class < classCount && b.calls.passed >= othersTurn {
+		return b.calls.queues[class].next()
 	}
 	switch late := come.late.len() > 0; {
 	case late && b.tokens >= 1+b.reserve():
@@ -73,7 +73,7 @@ func (b *bucket) nextTargets() *waiter {
 
 // starves reports whether a late registration goes before late deregistrations. The caller holds the lock.
 func (b *bucket) starves(leave, come *line) bool {
-	return b.departed >= othersTurn-1 && float64(leave.late.len()) > b.tokens && !b.filled.Before(leave.missed) &&
+	return b.calls.departed >= othersTurn-1 && float64(leave.late.len()) > b.tokens && !b.filled.Before(leave.missed) &&
 		come.late.len() > 0 && come.late.waitsSince().Before(b.filled.Add(-patience))
 }
 
@@ -110,6 +110,17 @@ func (b *bucket) pressing(leave *line) *waiter {
 	}
 }
 
+// inTime reports whether the early calls of the line can all be sent before they are due, after so many tokens were spent otherwise.
+// The caller holds the lock.
+func (b *bucket) inTime(l *line, spent float64) bool {
+	for i, w := range l.early {
+		if b.tokens-spent+b.pace.sure(w.due.Sub(b.filled)) < float64(i+1) {
+			return false
+		}
+	}
+	return true
+}
+
 // pause is how long it takes until a call that waits although there is a token may be served, 0 when none does: the lookups have
 // used up their share, late registrations leave the rest to others, or deregistrations wait. The caller holds the lock.
 func (b *bucket) pause() time.Duration {
@@ -119,11 +130,11 @@ func (b *bucket) pause() time.Duration {
 			first = pause
 		}
 	}
-	if b.queues[ClassAdmission].len() > 0 && b.admission < 1 {
+	if b.calls.queues[ClassAdmission].len() > 0 && b.admission < 1 {
 		sooner(b.pace.until((1 - b.admission) / admissionShare))
 	}
-	leave := &b.lines[ClassDeregister]
-	if b.lines[ClassRegister].late.len() > 0 {
+	leave := &b.calls.lines[ClassDeregister]
+	if b.calls.lines[ClassRegister].late.len() > 0 {
 		sooner(b.pace.until(1 + b.reserve() - b.tokens))
 	}
 	if leave.willing() != nil && !b.plenty() {
@@ -135,8 +146,22 @@ func (b *bucket) pause() time.Duration {
 	return first
 }
 
+// latest is after which pause the first of the line's early calls may press although no other call takes a token: when it is due, or
+// before that when more are due together than there is room for tokens. It reckons with the present rate. While that rises, the call may
+// not press yet then; so the next look is when there is one more token, or when the first call is due. The caller holds the lock.
+func (b *bucket) latest(l *line) time.Duration {
+	latest := l.early[0].due.Sub(b.filled)
+	for i, w := range l.early[min(len(l.early), int(b.capacity())):] {
+		latest = min(latest, w.due.Sub(b.filled)-time.Duration(float64(i+1)/b.pace.rate*float64(time.Second)))
+	}
+	if latest <= 0 {
+		return min(b.pace.until(1), l.early[0].due.Sub(b.filled))
+	}
+	return latest
+}
+
 // take takes the waiter out, and a token for it. The caller holds the lock.
 func (b *bucket) take(w *waiter) {
 	b.spend(w.class)
-	b.serve(w, b.filled)
+	b.calls.serve(w, b.filled)
 }

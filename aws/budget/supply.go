@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// supply is the tokens of a bucket. The lock of the bucket guards all but what does not change.
+// supply holds the tokens of a bucket, whose lock guards what changes.
 type supply struct {
 	rule   Rule // does not change
 	leaves bool // pods' deregistrations take their tokens here; does not change
@@ -55,16 +55,6 @@ func (s *supply) spend(class Class) {
 	}
 }
 
-// inTime reports whether the early calls of the line can all be sent before they are due, after so many tokens were spent otherwise.
-func (s *supply) inTime(l *line, spent float64) bool {
-	for i, w := range l.early {
-		if s.tokens-spent+s.pace.sure(w.due.Sub(s.filled)) < float64(i+1) {
-			return false
-		}
-	}
-	return true
-}
-
 // plenty reports whether at least half of the tokens are left.
 func (s *supply) plenty() bool { return s.tokens >= float64(s.rule.Burst)/2 }
 
@@ -80,18 +70,4 @@ func (s *supply) reserve() float64 {
 	}
 	share := s.pace.rate / s.pace.full // or a throttled bucket would take minutes to fill that far
 	return min(math.Floor(reserved*share*float64(s.rule.Burst)), s.capacity()-1)
-}
-
-// latest is after which pause the first of the line's early calls may press although no other call takes a token: when it is due, or
-// before that when more are due together than there is room for tokens. It reckons with the present rate. While that rises, the call may
-// not press yet then; so the next look is when there is one more token, or when the first call is due.
-func (s *supply) latest(l *line) time.Duration {
-	latest := l.early[0].due.Sub(s.filled)
-	for i, w := range l.early[min(len(l.early), int(s.capacity())):] {
-		latest = min(latest, w.due.Sub(s.filled)-time.Duration(float64(i+1)/s.pace.rate*float64(time.Second)))
-	}
-	if latest <= 0 {
-		return min(s.pace.until(1), l.early[0].due.Sub(s.filled))
-	}
-	return latest
 }

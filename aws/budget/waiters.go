@@ -62,14 +62,14 @@ func (ws *waiters) remove(w *waiter) {
 	ws.queues[w.class].remove(w)
 }
 
-// expire has those with deadlines be late that are due by now.
+// expire has calls that are due by now count as late.
 func (ws *waiters) expire(now time.Time) {
 	for class := range ws.lines {
 		ws.lines[class].expire(now)
 	}
 }
 
-// serve takes w out, which is the next of its class, as it gets a token.
+// serve takes w out as it gets a token. One that stands in a queue must be the next there.
 func (ws *waiters) serve(w *waiter, now time.Time) {
 	ws.passed++
 	if w.class < lineCount {

@@ -31,7 +31,7 @@ type kind = row[*doing]
 
 // kinds has a row for each type of change.
 var kinds = table(
-	rows(func(d *doing) securityGroups { return securityGroups{d.EC2, d.owner(), d.VPC} },
+	rows((*doing).securityGroups,
 		create(makes, securityGroups.create),
 		change(removes, securityGroups.revoke),
 		change(removes, securityGroups.delete),
@@ -82,8 +82,8 @@ var kinds = table(
 		change(makes, bindings.update),
 		change(removes, bindings.delete),
 	),
-	rows(func(d *doing) exchange { return exchange{d, securityGroups{d.EC2, d.owner(), d.VPC}} },
-		change(makes, exchange.authorize),
+	rows(func(d *doing) authorizer { return authorizer{d, d.securityGroups()} },
+		change(makes, authorizer.authorize),
 	),
 	[]kind{
 		change(sets, (*doing).nothing),
@@ -125,11 +125,11 @@ func Sets(change steps.Change) bool { return kinds[reflect.TypeOf(change)].effec
 func partOf(change steps.Change, kind stack.Kind) string {
 	switch c := change.(type) {
 	case steps.CreateSecurityGroup:
-		return resourceOf(c.Group.Tags, kind)
+		return kind.PartOf(c.Group.Tags)
 	case steps.CreateTargetGroup:
 		return c.Group.Part
 	case steps.CreateLoadBalancer:
-		return resourceOf(c.LoadBalancer.Tags, kind)
+		return kind.PartOf(c.LoadBalancer.Tags)
 	case steps.CreateListener:
 		return c.Listener.Part()
 	case steps.CreateRule:

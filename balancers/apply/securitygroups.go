@@ -28,6 +28,8 @@ type securityGroups struct {
 	vpc   string
 }
 
+func (d *doing) securityGroups() securityGroups { return securityGroups{d.EC2, d.owner(), d.VPC} }
+
 func (s securityGroups) create(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
 	out, err := s.CreateSecurityGroup(ctx, input.CreateSecurityGroup(c.Group, s.vpc))
 	if awserr.HasCode(err, "InvalidGroup.Duplicate") {
@@ -95,8 +97,8 @@ func (s securityGroups) delete(ctx context.Context, c steps.DeleteSecurityGroup)
 	return err
 }
 
-// exchange adds rules to security groups. When one has no room for them, the rules that they replace are removed before.
-type exchange struct {
+// authorizer adds rules to security groups. Where one has no room for them, the rules that they replace are removed first.
+type authorizer struct {
 	*doing
 	groups securityGroups
 }
@@ -111,39 +113,39 @@ func (e exchanged) has(change steps.Change) bool {
 }
 
 // authorize adds rules, in the room of others if need be.
-func (x exchange) authorize(ctx context.Context, c steps.Authorize) error {
-	err := x.groups.authorize(ctx, c)
+func (a authorizer) authorize(ctx context.Context, c steps.Authorize) error {
+	err := a.groups.authorize(ctx, c)
 	if ec2.IsRuleLimit(err) {
-		return x.makeRoom(ctx, c, err)
+		return a.replace(ctx, c, err)
 	}
 	return err
 }
 
-// makeRoom makes room: EC2 has refused new rules beside the old ones, as it counts a prefix list by its maximum size. It removes what the
-// plan would remove later, adds the new rules, and puts the old ones back if EC2 refuses the new ones even then.
-func (x exchange) makeRoom(ctx context.Context, c steps.Authorize, full error) error {
-	step := x.surplus(c.Group.ID)
+// replace adds rules in the room of old ones: EC2 has refused them beside these, as it counts a prefix list by its maximum size. It removes
+// what the plan would remove later, adds the new rules, and puts the old ones back if EC2 refuses the new ones even then.
+func (a authorizer) replace(ctx context.Context, c steps.Authorize, full error) error {
+	step := a.surplus(c.Group.ID)
 	revoke, ok := step.Change.(steps.Revoke)
-	if !ok || !mayFit(c.Rules, revoke.Rules) || x.blocked.isLeftOut(revoke, removes) {
+	if !ok || !mayFit(c.Rules, revoke.Rules) || a.blocked.isLeftOut(revoke, removes) {
 		return full
 	}
-	if err := x.groups.revoke(ctx, revoke); err != nil {
+	if err := a.groups.revoke(ctx, revoke); err != nil {
 		return err
 	}
-	err := x.groups.authorize(ctx, c)
+	err := a.groups.authorize(ctx, c)
 	switch {
 	case err == nil:
-		x.exchanged = append(x.exchanged, revoke.Group.ID)
-		x.done(step, revoke, Made{})
+		a.exchanged = append(a.exchanged, revoke.Group.ID)
+		a.done(step, revoke, Made{})
 		return nil
 	case !ec2.IsRuleLimit(err): // the rules may be there, and have the room in the next pass if not
-		x.uncertain = true
+		a.uncertain = true
 		return err
 	}
-	x.uncertain = true
+	a.uncertain = true
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
 	defer cancel()
-	if failed := x.groups.authorize(back, steps.Authorize(revoke)); failed != nil {
+	if failed := a.groups.authorize(back, steps.Authorize(revoke)); failed != nil {
 		return fmt.Errorf("%w; the rules that made room for these could not be put back: %s", err, awserr.Message(failed))
 	}
 	return err
@@ -167,9 +169,9 @@ func mayFit(rules, room []stack.Inbound) bool {
 }
 
 // surplus is the step that is yet to remove rules of a security group.
-func (x exchange) surplus(group string) (yet steps.Step) {
+func (a authorizer) surplus(group string) (yet steps.Step) {
 	added := false
-	for _, step := range x.pass.Plan {
+	for _, step := range a.pass.Plan {
 		switch c := step.Change.(type) {
 		case steps.Authorize:
 			added = added || c.Group.ID == group

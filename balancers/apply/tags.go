@@ -29,14 +29,6 @@ type owner struct {
 // owner is the stack that the pass is over.
 func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View} }
 
-// resourceOf is the value of the resource tag: that of a part of a stack of that kind, or of what all stacks of the cluster share.
-func resourceOf(tags map[string]string, kind stack.Kind) string {
-	if part := tags[kind.ResourceTag()]; part != "" {
-		return part
-	}
-	return tags[stack.SharedResourceTag]
-}
-
 // has reports whether tags are those by which what these are on is found again: it is the part that the other tags ask for.
 func (o owner) has(tags, wanted map[string]string) bool {
 	for _, key := range []string{stack.ClusterTag, o.kind.StackTag(), o.kind.ResourceTag(), stack.SharedResourceTag} {

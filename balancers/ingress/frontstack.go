@@ -32,7 +32,7 @@ func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 	if setting, reason := d.frontFault(len(subnets), ports); reason != "" {
 		return d.voters(setting, reason)
 	}
-	if faults := quotaChecker(d).checkFront(); len(faults) > 0 {
+	if faults := quotaChecker(d).checkFrontPorts(); len(faults) > 0 {
 		return faults
 	}
 	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{d.frontBalancer(subnets)}}

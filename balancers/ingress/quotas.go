@@ -27,7 +27,7 @@ type quota struct {
 	present map[string]bool
 }
 
-// quotaChecker finds the members that are more than the quotas of AWS allow.
+// quotaChecker finds the members for which a quota of AWS has no room.
 type quotaChecker struct{ *draft }
 
 // check finds the members that go over a quota.
@@ -46,8 +46,8 @@ func (d quotaChecker) check() map[*reading.Reading]annotation.Fault {
 	return nil
 }
 
-// checkFront finds the members that want more ports in front than AWS lets the load balancer be a target at.
-func (d quotaChecker) checkFront() map[*reading.Reading]annotation.Fault {
+// checkFrontPorts finds the members that want more ports in front than AWS lets the load balancer be a target at.
+func (d quotaChecker) checkFrontPorts() map[*reading.Reading]annotation.Fault {
 	attributes, wants, present := map[string]string{}, map[*reading.Reading][]string{}, map[string]bool{}
 	if seen := d.in.SeenFront(); seen != nil {
 		maps.Copy(attributes, seen.Attributes)

@@ -13,7 +13,8 @@
 //	view.go       both stacks, the load balancer that stays, which Services are served; read by all, and changed by none
 //	held.go       what stays as it is seen, because it belongs, or may belong, to a held member
 //	match.go      pairs wanted target groups and listeners with those seen; finds the former target group of a new one's Service
-//	arrange.go    pairs the wanted rules of one listener with those seen, in their final order
+//	arrange.go    pairs the wanted rules of one listener, in their order, with those seen; reuses surplus ones; leaves out what the quota
+//	              has no room for
 //	meanwhile.go  which rules or other target groups answer until the target groups of new Services are healthy, and which rules stand
 //	              behind all others until then
 //

@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -126,7 +125,7 @@ func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
 }
 
 func (v *view) partOf(group *stack.SecurityGroup) string {
-	return cmp.Or(group.Tags[v.wanted.ID.Kind.ResourceTag()], group.Tags[stack.SharedResourceTag])
+	return v.wanted.ID.Kind.PartOf(group.Tags)
 }
 
 // seenSecurityGroup is the first of its part, nil for none.

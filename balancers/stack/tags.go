@@ -3,6 +3,8 @@
 
 package stack
 
+import "cmp"
+
 // ClusterTag is the key of the tag with the cluster's name. It is on all that a controller makes.
 const ClusterTag = "elbv2.k8s.aws/cluster"
 
@@ -26,6 +28,11 @@ func (k Kind) StackTag() string { return string(k) + "/stack" }
 
 // ResourceTag is the key of the tag that says which part of its stack a thing is.
 func (k Kind) ResourceTag() string { return string(k) + "/resource" }
+
+// PartOf is which part of a stack has these tags, or of what all stacks of a cluster share; "" for none.
+func (k Kind) PartOf(tags map[string]string) string {
+	return cmp.Or(tags[k.ResourceTag()], tags[SharedResourceTag])
+}
 
 // Tags are the tags by which a part of a stack is found again. No other tag may have one of their keys.
 func Tags(cluster string, kind Kind, stack, resource string) map[string]string {

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conditions decides what the readiness gates of a binding's pods say, which are conditions of the pods, and has it written beside
+// Package conditions decides what the readiness gates of a binding's pods say (each is a condition of its pod), and has it written beside
 // the passes. The reasons are in package readiness; conditions of bindings are in package status.
 //
 // From values alone:

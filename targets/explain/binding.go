@@ -34,7 +34,7 @@ func (s *bindingState) bindingLinks() []Link {
 	}
 	links = append(links, s.serviceLink(), s.sliceLink(), groupState{s}.link())
 	if s.binding.Spec.Networking != nil {
-		links = append(links, groupState{s}.rulesLink())
+		links = append(links, s.rulesLink())
 	}
 	return links
 }

@@ -116,7 +116,7 @@ func (s groupState) remark() string {
 }
 
 // rulesLink is about the inbound rules that spec.networking asks for.
-func (s groupState) rulesLink() Link {
+func (s *bindingState) rulesLink() Link {
 	c := s.status(v1beta1.ConditionNetworkingReady)
 	switch c.Status {
 	case metav1.ConditionTrue:

@@ -13,8 +13,8 @@ import (
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
-// deregistration is how targets are deregistered.
-type deregistration struct {
+// departures sends deregistrations, and keeps what came of the last call.
+type departures struct {
 	sender[Deregistration]
 	unanswered Deregistrations // of the last call, if that failed
 	late       []elbv2.Target  // deregistered after their deadlines; until TakeLate
@@ -50,7 +50,7 @@ func (g *Group) planDeregistrations(changes Changes, now time.Time) (wait time.D
 
 // hasNew reports whether a target has to go that had not when the failed call began: it does not wait for the back-off. One
 // that stays while that call is repeated has not yet, and would have it repeated without a pause; wait is until it has, 0 for never.
-func (s *deregistration) hasNew(now time.Time) (some bool, wait time.Duration) {
+func (s *departures) hasNew(now time.Time) (some bool, wait time.Duration) {
 	repeats := false
 	for id := range s.pending {
 		_, old := s.unanswered[id]
@@ -71,7 +71,7 @@ func (s *deregistration) hasNew(now time.Time) (some bool, wait time.Duration) {
 
 // urgency is that of the most urgent of the deregistrations that are due: in one call they all go. When they take more calls,
 // the first one goes so much sooner that the last one is in time.
-func (s *deregistration) urgency(now time.Time) budget.Urgency {
+func (s *departures) urgency(now time.Time) budget.Urgency {
 	due, waits := s.due(now)
 	out := budget.Urgency{Class: s.class(due), Deadline: firstDeadline(s.pending), Waits: waits}
 	if more := (len(s.pending) - 1) / elbv2.MaxTargetsPerCall; more > 0 && !out.Deadline.IsZero() {
@@ -80,9 +80,9 @@ func (s *deregistration) urgency(now time.Time) budget.Urgency {
 	return out
 }
 
-// due are those that a call is made for: those that do not stay, or not for long any more. When all stay it is made for all
-// of them, and waits.
-func (s *deregistration) due(now time.Time) (due Deregistrations, waits bool) {
+// due are the deregistrations that a call is made for: those of targets that do not stay, or not for long any more. When all stay it is
+// made for all of them, and waits.
+func (s *departures) due(now time.Time) (due Deregistrations, waits bool) {
 	due, waits = Deregistrations{}, true
 	for id, d := range s.pending {
 		waits = waits && d.Stays
@@ -107,9 +107,9 @@ func firstDeadline(deregistrations Deregistrations) (first time.Time) {
 	return first
 }
 
-// class is ClassDeregister unless AWS has refused each of the deregistrations that are due again and again. One that
-// has not been tried yet is always urgent.
-func (s *deregistration) class(due Deregistrations) budget.Class {
+// class is that of the call for these: ClassDeregister unless AWS has refused each of them again and again. One that has not been tried yet
+// is always urgent.
+func (s *departures) class(due Deregistrations) budget.Class {
 	for id := range due {
 		_, tried := s.unanswered[id]
 		if !s.hopelessAlone(id) && (!tried || !s.Hopeless()) {

@@ -12,16 +12,16 @@
 //	settings.go    reads the settings of the group
 //	tag.go         reads the tag by which its owner consents
 //	changes.go     what a pass wants done: Registrations, Deregistrations, what it has found out about targets; how far apart the
-//	               deadlines in one call may be
+//	               deadlines of targets that stay may lie in one call
 //	register.go    registers targets
 //	deregister.go  deregisters targets, by their deadlines
 //	sender.go      cuts either into calls of at most elbv2.MaxTargetsPerCall, and finds the targets that AWS refuses
 //	zones.go       which Availability Zone to name for a target that is registered
 //	metrics.go     how soon pods were deregistered, and how long before or after their deadlines
 //
-// A group has at most one call of each kind under way, so that a target group that hangs delays no other. The answer goes into the group
-// and requeues the binding. What becomes due meanwhile goes together in the next call. A deregistration may wait for others of its group,
-// too: the budget holds its call for as long as the deadline allows (aws/budget/order.go).
+// Calls run beside the passes, at most one of each kind for a group: a target group that hangs delays no other. The answer goes into the
+// group and requeues the binding. What becomes due meanwhile goes together in the next call. A deregistration may wait for others of its
+// group, too: the budget may hold its call until the deadline presses (aws/budget/order.go).
 //
 // A failed call is tried again by a later pass, after the pause that package retry gives. The SDK does not repeat these calls.
 //

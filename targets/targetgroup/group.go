@@ -29,7 +29,7 @@ type Group struct {
 	tag      tag
 
 	registration   sender[types.UID]
-	deregistration deregistration
+	deregistration departures
 
 	zones zones
 }
@@ -54,7 +54,7 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		settings:       settings{Slot: slot(retry.MaxBackoff)},
 		tag:            tag{Slot: slot(retry.MaxBackoff)},
 		registration:   newSender[types.UID](retry.MaxBackoff, nil),
-		deregistration: deregistration{sender: newSender(retry.MaxUrgentBackoff, sooner)},
+		deregistration: departures{sender: newSender(retry.MaxUrgentBackoff, sooner)},
 		zones:          zones{vpc: binding.Spec.VpcID, subnets: subnets},
 	}
 	if settings := binding.Status.TargetGroup; settings != nil {

@@ -10,7 +10,7 @@
 //	fault.go        Fault: which annotation or field is wrong, its value, and what would be right
 //	values.go       parsers of plain values: texts, numbers, choices, lists, maps, ARNs, CIDRs
 //	texts.go        names of values that other code compares with, such as internal and traffic-port
-//	attributes.go   what the annotations for attributes of load balancers, listeners and target groups may say: keys and values; AWS's
+//	attributes.go   attributes of load balancers, listeners and target groups: the keys that are known, which values these take, and AWS's
 //	                defaults
 //	listenports.go  the JSON of listen-ports
 //	action.go       the JSON of actions

@@ -17,7 +17,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// seenVoter has the votes of what is seen.
+// seenVoter is the voter that stands for what is seen.
 type seenVoter struct{ voter }
 
 // SeenVotes are what is seen of the settings that members share. They have no member.

@@ -27,7 +27,7 @@ func OfPort(name string, port int32) string { return name + " " + strconv.Itoa(i
 // OfKey is the name of a shared setting that is one key of several.
 func OfKey(name, key string) string { return name + "[" + key + "]" }
 
-// voter is who has votes: a member, or what is seen.
+// voter is who votes: a member, or what is seen.
 type voter struct {
 	Name  string          // of the member, "" of what is seen
 	Votes map[string]Vote // by setting

@@ -4,7 +4,7 @@
 // Package state is Elastic Load Balancing: load balancers, and target groups as a state machine, without any network.
 //
 // A call (RegisterTargets, DeregisterTargets, ...) is answered before it has any effect. What follows from it is a list
-// of moments. The time until the next one is drawn from the range of the load balancer's type (options.go):
+// of moments. Most come at a time drawn from a range for the type of load balancer (Timing in options.go):
 //
 //	register    initial/Elb.RegistrationInProgress       ALB 1-3 s, NLB 90-180 s
 //	  effect    initial/Elb.InitialHealthChecking        first check within min(interval, 10 s)
