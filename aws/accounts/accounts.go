@@ -203,7 +203,7 @@ func (a *Accounts) findOwnAccount(ctx context.Context) string {
 		a.ownAccount = account
 		return account, nil
 	})
-	return found.(string) //nolint:forcetypeassert // the function above returns nothing else
+	return found.(string) // the function above returns nothing else
 }
 
 func (a *Accounts) askOwnAccount(ctx context.Context) string {

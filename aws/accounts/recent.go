@@ -82,5 +82,5 @@ func (r *recent[K, V]) prune(now time.Time) {
 }
 
 func (r *recent[K, V]) at(e *list.Element) *memory[K, V] {
-	return e.Value.(*memory[K, V]) //nolint:forcetypeassert // nothing else is put in
+	return e.Value.(*memory[K, V]) // nothing else is put in
 }

@@ -20,7 +20,7 @@ func (q *queue) len() int { return q.turns.Len() }
 
 // waitsSince is when the oldest waiter came. There must be one.
 func (q *queue) waitsSince() time.Time {
-	return q.arrivals.Front().Value.(*waiter).since //nolint:forcetypeassert // nothing else is put in
+	return q.arrivals.Front().Value.(*waiter).since // nothing else is put in
 }
 
 func (q *queue) push(w *waiter) {

@@ -72,7 +72,7 @@ func readShared[T any](
 		if result.Err != nil {
 			return none, result.Err
 		}
-		return result.Val.(T), nil //nolint:forcetypeassert // read returns it
+		return result.Val.(T), nil // read returns it
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}

@@ -239,7 +239,7 @@ func (v *View) isDue() bool { return v.swept.IsZero() || v.Clock.Since(v.swept) 
 func copyOf[T any](value T) T {
 	copied := reflect.New(reflect.TypeFor[T]()).Elem()
 	copyInto(copied, reflect.ValueOf(value))
-	return copied.Interface().(T) //nolint:forcetypeassert // it is made as one
+	return copied.Interface().(T) // it is made as one
 }
 
 func copyInto(to, from reflect.Value) {

@@ -88,7 +88,7 @@ func (s *Subnets) find(vpc, address string) *neighbourhood {
 	if !ok {
 		return nil
 	}
-	return n.(*neighbourhood) //nolint:forcetypeassert // nothing else is put in
+	return n.(*neighbourhood) // nothing else is put in
 }
 
 // turn is when AWS was last believed the contrary of what it had said before.

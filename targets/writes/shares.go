@@ -73,7 +73,7 @@ func (s *shares[K]) Pop() K {
 	for s.waiting[fewest].Len() == 0 {
 		fewest++
 	}
-	of := s.waiting[fewest].Front().Value.(*share[K]) //nolint:forcetypeassert // nothing else is put in
+	of := s.waiting[fewest].Front().Value.(*share[K]) // nothing else is put in
 	s.leave(of)
 	key := of.keys[0]
 	of.keys = of.keys[1:]

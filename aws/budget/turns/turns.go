@@ -42,7 +42,7 @@ func (q *Queue[V]) Push(tenant string, v V) Place {
 
 // Next is the value whose turn it is. There must be one.
 func (q *Queue[V]) Next() V {
-	return q.at(q.lines.Front()).values.Front().Value.(V) //nolint:forcetypeassert // nothing else is put in
+	return q.at(q.lines.Front()).values.Front().Value.(V) // nothing else is put in
 }
 
 // Pop takes the value out whose turn it is. The next turn of its tenant comes after those of all others. There must be one.
@@ -71,5 +71,5 @@ func (q *Queue[V]) HasOthers(tenant string) bool {
 }
 
 func (q *Queue[V]) at(e *list.Element) *line[V] {
-	return e.Value.(*line[V]) //nolint:forcetypeassert // nothing else is put in
+	return e.Value.(*line[V]) // nothing else is put in
 }

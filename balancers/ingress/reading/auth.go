@@ -44,7 +44,7 @@ func (r ruleReader) auth(service *corev1.Service) (*stack.Auth, error) {
 	case kind == annotation.OIDCAuth:
 		return b.oidc()
 	}
-	return nil, nil //nolint:nilnil // everybody may pass
+	return nil, nil // everybody may pass
 }
 
 func (b *backed) cognito() (*stack.Auth, error) {

@@ -42,7 +42,7 @@ var route53Service = call.Service{
 	Denied:   call.Denied,
 	Bucket:   func(*call.Request) (string, call.Limit) { return "Route 53", call.Route53 },
 	Overload: refusal.Error{Code: "Throttling", Message: "Rate exceeded"},
-	Answer:   func(_, _, _ string, result any) ([]byte, error) { return result.(rawAnswer).body, nil }, //nolint:forcetypeassert // all are
+	Answer:   func(_, _, _ string, result any) ([]byte, error) { return result.(rawAnswer).body, nil }, // all are
 	Refusal: func(_, id string, _ int, e *refusal.Error) ([]byte, error) {
 		return xml.Marshal(struct {
 			XMLName   xml.Name `xml:"ErrorResponse"`
