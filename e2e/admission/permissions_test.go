@@ -55,7 +55,7 @@ var permissions = []struct{ role, resource, name, verbs, need string }{
 	{"Role", "leases.coordination.k8s.io", "", "create", "cmd/targetgate/manager.go newLease"}, // a creation has no name to limit it to
 	{"Role", "leases.coordination.k8s.io", "aws-load-balancer-controller-leader", "get update", "cmd/targetgate/manager.go newLease"},
 	{"Role", "secrets", "targetgate-webhook-ca", "list watch", "webhook/certs/selfmade.go watch"},
-	{"Role", "secrets", "targetgate-webhook-ca", "update", "webhook/certs/pass.go reclaim"},
+	{"Role", "secrets", "targetgate-webhook-ca", "update", "webhook/certs/pass.go resetForeignCA"},
 }
 
 const (

@@ -6,7 +6,7 @@
 //	selfmade.go       SelfMade: certificates that targetgate creates; lifetimes, and when a pass runs
 //	authority.go      sets up cert-manager's source of CA and certificates
 //	pass.go           a pass: what is read, chosen and written; readiness
-//	leaves.go         which certificate is served
+//	servingcerts.go   which certificate is served
 //	bundle.go         which CAs caBundle should contain, and whether it verifies a certificate
 //	configuration.go  what is read of webhook configurations
 //	paths.go          the secret that the paths of webhooks may start with; limits for requests without it
@@ -48,6 +48,6 @@
 //
 // ClientCheck lets only API servers connect.
 //
-// Locks: leaves.mu, paths.mu and ClientCheck.mu guard what reviews and handshakes read while a pass changes it. Each is taken alone, and
-// none is held across a request or a reading of a file.
+// Locks: servingCerts.mu, paths.mu and ClientCheck.mu guard what reviews and handshakes read while a pass changes it. Each is taken
+// alone, and none is held across a request or a reading of a file.
 package certs

@@ -39,9 +39,9 @@ var testOptions = Options{
 	CADuration: 365 * 24 * time.Hour, CertDuration: week,
 }
 
-// fixture is a keeper on an API server in memory, where two configurations with three webhooks are.
+// fixture is a reconciler on an API server in memory, where two configurations with three webhooks are.
 type fixture struct {
-	*keeper
+	*reconciler
 	api     client.WithWatch
 	clock   *clocktesting.FakeClock
 	newest  *tls.Certificate
@@ -70,10 +70,10 @@ func newFixture(t *testing.T) *fixture {
 			return c.Update(ctx, obj, opts...)
 		},
 	})
-	f.keeper = &keeper{
+	f.reconciler = &reconciler{
 		Options: testOptions, clock: f.clock, reader: f.api, writer: counted,
-		newest: func() *tls.Certificate { return f.newest },
-		leaves: leaves{settle: testOptions.settle()}, paths: newPaths(false), writes: flowcontrol.NewFakeAlwaysRateLimiter(),
+		newest:       func() *tls.Certificate { return f.newest },
+		servingCerts: servingCerts{settle: testOptions.settle()}, paths: newPaths(false), writes: flowcontrol.NewFakeAlwaysRateLimiter(),
 	}
 	return f
 }
@@ -208,8 +208,8 @@ func (f *fixture) wantBundles(t *testing.T, want ...*signer) {
 
 func (f *fixture) wantServed(t *testing.T, want *tls.Certificate) {
 	t.Helper()
-	if f.leaves.current() != want {
-		t.Errorf("served is %v, want that of serial %v", f.leaves.current(), want.Leaf.SerialNumber)
+	if f.servingCerts.current() != want {
+		t.Errorf("served is %v, want that of serial %v", f.servingCerts.current(), want.Leaf.SerialNumber)
 	}
 }
 
@@ -395,7 +395,7 @@ func TestReadyTellsTheTruth(t *testing.T) {
 		},
 		"caBundle removed":                     {change: func(t *testing.T, f *fixture) { f.setBundle(t, nil) }, wantErr: "contains no certificate"},
 		"certificate expired":                  {change: func(_ *testing.T, f *fixture) { f.clock.Step(week + time.Second) }, wantErr: "expired"},
-		"no certificate":                       {change: func(_ *testing.T, f *fixture) { f.leaves.serving = nil }, wantErr: "no serving certificate yet"},
+		"no certificate":                       {change: func(_ *testing.T, f *fixture) { f.servingCerts.serving = nil }, wantErr: "no serving certificate yet"},
 		"the webhooks of bindings are missing": {change: func(t *testing.T, f *fixture) { f.remove(t, newValidating()) }},
 		"no webhooks at all":                   {change: func(t *testing.T, f *fixture) { f.remove(t, newValidating()); f.remove(t, newMutating()) }},
 		"caBundle of another webhook damaged": {change: func(t *testing.T, f *fixture) {

@@ -129,7 +129,7 @@ func (p *paths) valid(token string, now time.Time) bool {
 // Guard removes the secret from the path of requests. Requests without it get no binding reviews, and pod reviews only at a
 // limited rate: for a moment after a configuration is applied again, API servers do not know the secret either.
 func (s *SelfMade) Guard(next http.Handler) http.Handler {
-	return s.keeper.paths.guard(next, s.keeper.clock.Now)
+	return s.reconciler.paths.guard(next, s.reconciler.clock.Now)
 }
 
 // Guard removes a secret from the path of requests. It may be left from when targetgate created the certificates.

@@ -77,18 +77,18 @@ func (o Options) clockSkew() time.Duration { return min(maxClockSkew, o.settle()
 // SelfMade serves certificates that targetgate creates, and keeps caBundle so that API servers trust them. It works on every
 // replica.
 type SelfMade struct {
-	keeper  *keeper
-	cache   cache.Cache
-	source  cmtls.CertificateSource
-	changed chan struct{}
-	log     logr.Logger
+	reconciler *reconciler
+	cache      cache.Cache
+	source     cmtls.CertificateSource
+	changed    chan struct{}
+	log        logr.Logger
 }
 
 // NewSelfMade returns a SelfMade that serves nothing before SetupWithManager.
 func NewSelfMade(options Options) *SelfMade {
 	return &SelfMade{
-		keeper: &keeper{
-			Options: options, clock: clock.RealClock{}, leaves: leaves{settle: options.settle()}, paths: newPaths(options.SecretPaths),
+		reconciler: &reconciler{
+			Options: options, clock: clock.RealClock{}, servingCerts: servingCerts{settle: options.settle()}, paths: newPaths(options.SecretPaths),
 			writes: flowcontrol.NewTokenBucketRateLimiter(1, 10),
 		},
 		changed: make(chan struct{}, 1),
@@ -97,7 +97,7 @@ func NewSelfMade(options Options) *SelfMade {
 
 // GetCertificate is for tls.Config. It fails until there is a certificate.
 func (s *SelfMade) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if certificate := s.keeper.leaves.current(); certificate != nil {
+	if certificate := s.reconciler.servingCerts.current(); certificate != nil {
 		return certificate, nil
 	}
 	if s.source == nil {
@@ -109,13 +109,13 @@ func (s *SelfMade) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate,
 // SetupWithManager adds itself to the manager, and the readiness check "certificate".
 func (s *SelfMade) SetupWithManager(mgr ctrl.Manager) error {
 	s.log = mgr.GetLogger().WithName("certificates")
-	s.source = newSource(s.keeper.Options, mgr.GetConfig())
-	s.keeper.newest = s.newest
-	s.keeper.writer = mgr.GetClient()
+	s.source = newSource(s.reconciler.Options, mgr.GetConfig())
+	s.reconciler.newest = s.newest
+	s.reconciler.writer = mgr.GetClient()
 	if err := s.watch(mgr); err != nil {
 		return err
 	}
-	return errors.Join(mgr.Add(s), mgr.AddReadyzCheck("certificate", s.keeper.ready))
+	return errors.Join(mgr.Add(s), mgr.AddReadyzCheck("certificate", s.reconciler.ready))
 }
 
 func (s *SelfMade) newest() *tls.Certificate {
@@ -130,9 +130,9 @@ func (s *SelfMade) newest() *tls.Certificate {
 // would never sync, and nothing would work.
 func (s *SelfMade) watch(mgr ctrl.Manager) (err error) {
 	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
-	configuration := cache.ByObject{Field: named(s.keeper.Configuration)}
+	configuration := cache.ByObject{Field: named(s.reconciler.Configuration)}
 	objects := map[client.Object]cache.ByObject{
-		&corev1.Secret{}: {Field: named(s.keeper.Secret), Namespaces: map[string]cache.Config{s.keeper.Namespace: {}}},
+		&corev1.Secret{}: {Field: named(s.reconciler.Secret), Namespaces: map[string]cache.Config{s.reconciler.Namespace: {}}},
 		&admissionregistrationv1.MutatingWebhookConfiguration{}:   configuration,
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: configuration,
 	}
@@ -143,7 +143,7 @@ func (s *SelfMade) watch(mgr ctrl.Manager) (err error) {
 	if err != nil {
 		return fmt.Errorf("creating webhook configuration cache: %w", err)
 	}
-	s.keeper.reader = s.cache
+	s.reconciler.reader = s.cache
 	for object := range objects {
 		informer, err := s.cache.GetInformer(context.Background(), object)
 		if err != nil {
@@ -184,10 +184,10 @@ const startInterval = 100 * time.Millisecond
 // interval is the time between passes without an event: certificates settle, and the library does not report new ones. A
 // fiftieth of a certificate's lifetime is often enough, and with a lifetime of days so is every 10 s.
 func (s *SelfMade) interval() time.Duration {
-	if s.keeper.leaves.current() == nil {
+	if s.reconciler.servingCerts.current() == nil {
 		return startInterval
 	}
-	return min(s.keeper.CertDuration/50, maxSettle)
+	return min(s.reconciler.CertDuration/50, maxSettle)
 }
 
 // keep runs a pass after every change, and from time to time. It logs the error of a pass when it changes.
@@ -195,7 +195,7 @@ func (s *SelfMade) keep(ctx context.Context) error {
 	s.cache.WaitForCacheSync(ctx)
 	trouble := ""
 	for {
-		err := s.keeper.pass(ctx)
+		err := s.reconciler.pass(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -207,7 +207,7 @@ func (s *SelfMade) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.changed:
-		case <-s.keeper.clock.After(s.interval()):
+		case <-s.reconciler.clock.After(s.interval()):
 		}
 	}
 }

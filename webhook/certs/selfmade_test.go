@@ -18,7 +18,7 @@ func TestSelfMadeServesTheChosenCertificate(t *testing.T) {
 		t.Errorf("before there is a certificate: %v, want %v", err, cmtls.ErrNotAvailable)
 	}
 	want := newCA(t, commonName, 0).sign(t, testHost)
-	s.keeper.leaves.serving = &leaf{certificate: want}
+	s.reconciler.servingCerts.serving = &servingCert{certificate: want}
 	if got, err := s.GetCertificate(nil); got != want || err != nil {
 		t.Errorf("GetCertificate() = %v, %v; want what was chosen", got, err)
 	}
@@ -48,7 +48,7 @@ func TestSelfMadeLooksOftenUntilItServes(t *testing.T) {
 	if got := s.interval(); got != startInterval {
 		t.Errorf("interval() = %s at the start, want %s", got, startInterval)
 	}
-	s.keeper.leaves.serving = &leaf{certificate: &tls.Certificate{}}
+	s.reconciler.servingCerts.serving = &servingCert{certificate: &tls.Certificate{}}
 	if got, want := s.interval(), 10*time.Second; got != want {
 		t.Errorf("interval() = %s, want %s", got, want)
 	}

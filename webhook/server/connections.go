@@ -12,7 +12,8 @@ import (
 
 // listener limits the number of open connections. It never makes a new connection wait: if there are too many, it closes the
 // connection that has been idle longest, of the address with most connections. So a client that opens connections without end
-// closes its own, and an API server keeps its few as long as others have more.
+// closes its own, and an API server keeps its few as long as others have more. Behind x/net/netutil.LimitListener new connections wait
+// until an old one is closed: one client could lock out API servers.
 type listener struct {
 	net.Listener
 	most int

@@ -39,7 +39,8 @@ const (
 	lastAnswers = time.Second
 )
 
-// Server is a controller-runtime webhook server with our own listener and limits.
+// Server is a controller-runtime webhook server with our own listener and limits. That of controller-runtime takes any number of
+// connections, gives bodies and answers all the time they take, and lets nothing in front of its mux.
 type Server struct {
 	ctrlwebhook.Server // where hooks are registered, and counted
 	// Guard wraps the hooks, and may change requests to them; nil means none.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestLeavesServe(t *testing.T) {
+func TestServingCertsServe(t *testing.T) {
 	ca := newCA(t, commonName, 0)
 	certificates := map[string]*tls.Certificate{
 		"one": ca.sign(t, testHost), "two": ca.sign(t, testHost), "three": ca.sign(t, testHost), "late": ca.signFrom(t, testHost, now.Add(week)),
@@ -60,13 +60,13 @@ func TestLeavesServe(t *testing.T) {
 	}
 	for name, steps := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := &leaves{settle: 10 * time.Second}
+			s := &servingCerts{settle: 10 * time.Second}
 			for i, step := range steps {
-				l.offer(certificates[step.offer])
-				l.choose(now.Add(step.after), func(c *x509.Certificate) bool {
+				s.offer(certificates[step.offer])
+				s.choose(now.Add(step.after), func(c *x509.Certificate) bool {
 					return slices.ContainsFunc(step.trusted, func(name string) bool { return certificates[name].Leaf == c })
 				})
-				if l.current() != certificates[step.want] {
+				if s.current() != certificates[step.want] {
 					t.Fatalf("step %d does not serve certificate %q", i, step.want)
 				}
 			}
@@ -75,20 +75,20 @@ func TestLeavesServe(t *testing.T) {
 }
 
 // CAs may be replaced faster than they settle. What is served then stays.
-func TestLeavesAreBounded(t *testing.T) {
+func TestServingCertsAreBounded(t *testing.T) {
 	ca := newCA(t, commonName, 0)
-	l := &leaves{settle: time.Hour}
+	s := &servingCerts{settle: time.Hour}
 	first := ca.sign(t, testHost)
 	trusted := func(*x509.Certificate) bool { return true }
 	last := first
-	for range maxLeaves + 1 {
-		l.offer(last)
-		l.choose(now, trusted)
+	for range maxServingCerts + 1 {
+		s.offer(last)
+		s.choose(now, trusted)
 		last = ca.sign(t, testHost)
 	}
-	l.offer(last)
-	l.choose(now, trusted)
-	if n := len(l.list); n != maxLeaves || l.list[n-1].certificate != last || l.current() != first {
-		t.Fatalf("%d are held, the last one the newest: %v, the first one served: %v", n, l.list[n-1].certificate == last, l.current() == first)
+	s.offer(last)
+	s.choose(now, trusted)
+	if n := len(s.list); n != maxServingCerts || s.list[n-1].certificate != last || s.current() != first {
+		t.Fatalf("%d are held, the last one the newest: %v, the first one served: %v", n, s.list[n-1].certificate == last, s.current() == first)
 	}
 }
