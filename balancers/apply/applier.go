@@ -235,6 +235,9 @@ func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, e
 		return Made{}, errUnshown
 	}
 	d.uncertain = d.uncertain || made.Adopted
+	if err == nil {
+		logChange(ctx, change, made)
+	}
 	return made, err
 }
 

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -113,6 +115,25 @@ func create[D any, C steps.Change](e effect, do func(D, context.Context, C) (Mad
 
 func change[D any, C steps.Change](e effect, do func(D, context.Context, C) error) row[D] {
 	return create(e, func(d D, ctx context.Context, c C) (Made, error) { return Made{}, do(d, ctx, c) })
+}
+
+// logChange tells of a change that was made. The logger has the group's name.
+func logChange(ctx context.Context, change steps.Change, made Made) {
+	message := "Changed AWS"
+	switch change.(type) {
+	case steps.Nothing:
+		return
+	case steps.CreateBinding, steps.UpdateBinding, steps.DeleteBinding:
+		message = "Changed a TargetGroupBinding"
+	}
+	log := ctrl.LoggerFrom(ctx)
+	if made.ID != "" {
+		log = log.WithValues("id", made.ID)
+	}
+	if made.Adopted {
+		message = "Found in AWS what was to be made"
+	}
+	log.Info(message, "step", steps.LogText(change))
 }
 
 // Removes reports whether the change takes something away: a group is not done before it is made.

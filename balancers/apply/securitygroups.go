@@ -136,6 +136,7 @@ func (a authorizer) replace(ctx context.Context, c steps.Authorize, full error) 
 	switch {
 	case err == nil:
 		a.exchanged = append(a.exchanged, revoke.Group.ID)
+		logChange(ctx, revoke, Made{})
 		a.done(step, revoke, Made{})
 		return nil
 	case !ec2.IsRuleLimit(err): // the rules may be there, and have the room in the next pass if not

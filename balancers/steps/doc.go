@@ -5,5 +5,5 @@
 //
 //	step.go      the types: a plan, its steps, the changes (one call each), the kinds of waits
 //	describe.go  says in one line what a step does, what it waits for, and what a rule does; JSON
-//	text.go      the texts of single parts in these lines
+//	text.go      the texts of single parts in these lines; what of a step may stand in logs
 package steps

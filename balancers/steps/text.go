@@ -12,6 +12,38 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
+// LogText says in one line what a change does, without what logs must not show: the version of a client secret, and the values of headers
+// and queries, by which load balancers may know their callers.
+func LogText(change Change) string {
+	switch c := change.(type) {
+	case Tag:
+		if _, ok := c.Tags[stack.SecretTag]; ok {
+			c.Tags = maps.Clone(c.Tags)
+			c.Tags[stack.SecretTag] = hidden
+		}
+		return describe(c)
+	case CreateRule:
+		c.Rule.Conditions = withoutSecrets(c.Rule.Conditions)
+		return describe(c)
+	case ModifyRule:
+		c.To.Conditions = withoutSecrets(c.To.Conditions)
+		return describe(c)
+	}
+	return describe(change)
+}
+
+const hidden = "(not shown)"
+
+func withoutSecrets(conditions []stack.Condition) []stack.Condition {
+	out := slices.Clone(conditions)
+	for i, c := range out {
+		if c.Header != "" || len(c.Query) > 0 {
+			out[i] = stack.Condition{Field: c.Field, Header: c.Header, Values: []string{hidden}}
+		}
+	}
+	return out
+}
+
 func inboundText(rules []stack.Inbound) string {
 	texts := make([]string, len(rules))
 	for i, rule := range rules {
