@@ -19,7 +19,7 @@ race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' 
 
 # Compilers take most of the time of a first `make`, so they leave out what a test bed can do without: DWARF, which only debuggers read,
 # and a pass that saves bounds checks. In code that is generated, or seldom runs, they inline nothing. With an empty build cache,
-# targetgate and the control plane take 872 s of CPU instead of 1,060. All builds here have the same flags, so that Go's build cache has
+# targetgate and the control plane take a sixth less CPU for that. All builds here have the same flags, so that Go's build cache has
 # each package once, and paths without the folder of this clone, so that clones share the packages. Releases have none of these but
 # -trimpath (config/release).
 quick := -dwarf=false -d=ssa/prove/off
@@ -58,9 +58,9 @@ demo: demo-takes .bin/targetgate .bin/control-plane .bin/demo ## Roll a Deployme
 # How long it takes is said before anything is compiled.
 .PHONY: demo-takes test-takes
 demo-takes:
-	@echo "make demo takes about 10 min on two cores while Go's caches are empty, and a minute after that."
+	@echo "make demo takes about 7 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
-	@echo "make test takes about $(if $(race),30,25) min on two cores, and some $(if $(race),6,3) min more while Go's caches are empty."
+	@echo "make test takes about $(if $(race),30,22) min on two cores, and some $(if $(race),6,2) min more while Go's caches are empty."
 
 ##@ Build
 

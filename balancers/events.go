@@ -138,7 +138,8 @@ func (p teller) tellWait() {
 	member := p.member(owners.OfGroup(stack.Ref{Part: part}, p.wanted, p.seen))
 	if now.Sub(since) >= patience && member != nil {
 		p.tell(member, corev1.EventTypeWarning, reasonWarning,
-			"target group %s has no healthy target: until it has, requests go where they went before", part)
+			"target group %s has no healthy target: until it has one, requests are routed as before. For the reason, run "+
+				"kubectl targetgate explain ingress", part)
 	}
 }
 

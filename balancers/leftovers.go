@@ -137,13 +137,13 @@ func (p *pass) awaitLingering(ctx context.Context) {
 		switch {
 		case age < lingerPatience:
 		case isBinding: // which may go at any moment
-			teller{p}.tellAll(reasonWarning, "%s: %v. Its conditions say what keeps it", what, err)
+			teller{p}.tellAll(reasonWarning, "Cannot %s yet: %v. Its conditions say what prevents that", what, err)
 		default:
 			pause = max(pause, min(age/10, p.DriftInterval))
 			why := awserr.Message(err)
-			teller{p}.tellAll(reasonWarning, "this is tried less and less often until you remove the cause: %s: %s", what, why)
+			teller{p}.tellAll(reasonWarning, "Cannot %s: %s. Remove the cause: until then, targetgate retries less and less often", what, why)
 			if !l.logged {
-				ctrl.LoggerFrom(ctx).Info("This is tried less and less often until you remove the cause", "step", what, "reason", why)
+				ctrl.LoggerFrom(ctx).Info("Failed to remove what something else uses, will retry less and less often", "step", what, "reason", why)
 			}
 			l.logged = true
 		}

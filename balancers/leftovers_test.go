@@ -148,7 +148,7 @@ func TestWhatCannotBeRemovedIsTriedLessAndLessOften(t *testing.T) {
 			if len(pauses) > 150 || !slices.IsSorted(pauses) || pauses[29] != lingerPause || pauses[30] != lingerPatience/10 || pauses[len(pauses)-1] != time.Hour {
 				t.Errorf("pauses %v, want them to grow", pauses)
 			}
-			if len(logged) != 1 || len(b.events) != len(tc.members) || len(b.events) > 0 && !strings.HasSuffix(b.events[0], tc.said) {
+			if len(logged) != 1 || len(b.events) != len(tc.members) || len(b.events) > 0 && !strings.HasSuffix(b.events[0], tc.said+". Remove the cause: until then, targetgate retries less and less often") {
 				t.Errorf("log %q, events %q, want one line, and one event on each Ingress", logged, b.events)
 			}
 			b.Issuer = nil
@@ -171,8 +171,8 @@ func TestWhatIsBeingDoneIsTriedAgainUntold(t *testing.T) {
 		told  string
 	}{
 		"a capacity": {later: capacity},
-		"a binding": {binding, "a Warning IngressWarning: delete binding shop/a: the TargetGroupBinding remains until targetgate has deregistered its " +
-			"targets. Its conditions say what keeps it"},
+		"a binding": {binding, "a Warning IngressWarning: Cannot delete binding shop/a yet: the TargetGroupBinding remains until targetgate has deregistered its " +
+			"targets. Its conditions say what prevents that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge))

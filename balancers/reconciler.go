@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil && !p.result.Interrupted:
 		return ctrl.Result{}, err
 	case err != nil: // a growing pause would hold up what is left
-		ctrl.LoggerFrom(ctx).Error(err, "A pass failed in part, and goes on")
+		ctrl.LoggerFrom(ctx).Error(err, "A pass failed in part, continuing")
 	}
 	p.soon(r.DriftInterval)
 	return ctrl.Result{RequeueAfter: p.again}, nil

@@ -104,8 +104,8 @@ var scenarios = map[string]map[string]scenario{
 		"of an earlier leader":    {series: []string{withPod(late("2x10 stale"), podA), withPod(late("_x10 0x40"), podB)}, at: 30 * time.Minute},
 	},
 	"TargetgateDeregistrationSlow": {
-		"for an hour":             {series: deregistered("0+0x60", "0+2x60"), at: 40 * time.Minute, want: []string{"late"}},
-		"counted again from 0":    {series: deregistered("0x60", "0+2x30 0+2x30"), at: 40 * time.Minute, want: []string{"late"}},
+		"for an hour":             {series: deregistered("0+0x60", "0+2x60"), at: 40 * time.Minute, want: []string{"at once"}},
+		"counted again from 0":    {series: deregistered("0x60", "0+2x30 0+2x30"), at: 40 * time.Minute, want: []string{"at once"}},
 		"one pod once":            {series: deregistered("0x60", "0x20 1x40"), at: 30 * time.Minute},
 		"two pods in a minute":    {series: deregistered("0x60", "0x20 2x40"), at: 29 * time.Minute},
 		"one in twenty":           {series: deregistered("0+19x60", "0+20x60"), at: 40 * time.Minute},

@@ -23,7 +23,7 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-const wantTag = "the target group's owner can, by the tag targetgate.dev/bind=prod/shop/web"
+const wantTag = "the target group's owner can give it with the tag targetgate.dev/bind=prod/shop/web"
 
 // asking has the bed's cluster ask for consent.
 func asking(b *bed, mode consent.Mode) {

@@ -96,7 +96,7 @@ type Registrar struct {
 	requeue  func(types.NamespacedName, time.Duration) // set by start
 	bindings *memories
 	beside   *beside.Taker
-	guards   *guards.Keeper
+	guards   *guards.Answerer
 }
 
 // memories is what is remembered of all bindings. Safe for concurrent use.
@@ -122,13 +122,13 @@ type memory struct {
 	unseen      endpoints.Unseen    // passes only
 	unreadyKept plan.UnreadyKept    // passes only
 	leaving     plan.Leaving        // passes only
-	told        map[string]bool     // passes only: the notices of the last one
-	lost        report.Untold       // passes only: others have deregistered them
-	late        report.Untold       // passes only: deregistered too late
+	emitted     map[string]bool     // passes only: the notices of the last one
+	lost        report.Unreported   // passes only: others have deregistered them
+	late        report.Unreported   // passes only: deregistered too late
 }
 
-// session is one pass over a binding: what is remembered of it, and the means to change its group.
-type session struct {
+// passState is one pass over a binding: what is remembered of it, and the means to change its group.
+type passState struct {
 	*memory
 	key   types.NamespacedName
 	calls *targetgroup.Calls
@@ -156,7 +156,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.statuses = status.NewWriter(r.Client, r.Clock, r.reporter)
 	r.gates = conditions.NewWriter(r.Writer, r.Recorder, r.Clock, report.ObserveReady)
 	r.beside = newTaker(r)
-	r.guards = newKeeper(r)
+	r.guards = newAnswerer(r)
 	r.rules = newInboundRules(r.Networking, r.Mode, r.Client, func(key types.NamespacedName) { r.requeue(key, 0) })
 }
 
@@ -189,7 +189,7 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	if result, done, err := r.beside.StandAside(ctx, &binding, duplicates); done || err != nil {
 		return result, err
 	}
-	s := r.session(&binding)
+	s := r.passState(&binding)
 	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
 		return r.forbid(s, &binding, why), nil
 	}
@@ -205,16 +205,16 @@ func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Res
 	return r.pass(ctx, s, &binding)
 }
 
-// session finds what is remembered of the binding. One that was deleted and created again, that names another group, or that had to
+// passState finds what is remembered of the binding. One that was deleted and created again, that names another group, or that had to
 // leave its group to another binding, starts anew.
-func (r *Registrar) session(binding *v1beta1.TargetGroupBinding) session {
+func (r *Registrar) passState(binding *v1beta1.TargetGroupBinding) passState {
 	key := client.ObjectKeyFromObject(binding)
 	if binding.DeletionTimestamp.IsZero() {
 		r.orphans.Forget(key)
 	}
 	r.beside.Early.Forget(key)
 	m := r.bindings.of(key, binding)
-	return session{memory: m, key: key, calls: r.callsOf(binding, m.group)}
+	return passState{memory: m, key: key, calls: r.callsOf(binding, m.group)}
 }
 
 // callsOf are the calls of the binding's group, with the binding's role.
@@ -227,16 +227,26 @@ func newMemories(mode ownership.Mode, clk clock.PassiveClock) *memories {
 	return &memories{mode: mode, clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{}}
 }
 
-// of is what is remembered of the binding, as it is now.
+// of is what is remembered of the binding, as it is now. Passes only: of a memory that is new the record is forgotten once the lock is
+// released, and nobody but the next pass asks for it.
 func (all *memories) of(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) *memory {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	m := all.byBinding[key]
-	if m == nil || !m.group.Is(binding) {
-		m = newMemory(all.mode, binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
-		all.byBinding[key] = m
+	m, isNew := all.renewed(key, binding)
+	if isNew {
+		m.claims.ForgetRecord()
 	}
 	return m
+}
+
+func (all *memories) renewed(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) (m *memory, isNew bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	m = all.byBinding[key]
+	if m != nil && m.group.Is(binding) {
+		return m, false
+	}
+	m = newMemory(all.mode, binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
+	all.byBinding[key] = m
+	return m, true
 }
 
 // find is what is remembered of the binding of that name, nil when nothing is.
@@ -253,7 +263,7 @@ func (all *memories) forget(key types.NamespacedName) {
 	delete(all.byBinding, key)
 }
 
-// newMemory keeps of before, which may be nil, what was written and told of the same binding, since when a refusal keeps pods from its
+// newMemory keeps of before, which may be nil, what was written and emitted of the same binding, since when a refusal keeps pods from its
 // group, and the writes of claims that are under way or wait after a failure.
 func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
 	m := &memory{
@@ -261,9 +271,8 @@ func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *
 		claims: claims.New(mode), status: &status.Status{},
 	}
 	if before != nil && before.uid == binding.UID {
-		m.gates, m.status, m.told, m.rival, m.detached = before.gates, before.status, before.told, before.rival, before.detached.NotAllowed()
-		m.claims = before.claims
-		m.claims.ForgetRecord()
+		m.gates, m.claims, m.status, m.emitted, m.rival = before.gates, before.claims, before.status, before.emitted, before.rival
+		m.detached = before.detached.NotAllowed()
 	}
 	return m
 }

@@ -34,6 +34,8 @@
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
 // a target may enter the group is its claim (claims): a registration waits for it, a deregistration does not.
 //
+// Rules cited by number in tests are in README.md, section What holds.
+//
 // # Files of this folder
 //
 //	controller.go  the Registrar, what it remembers of each binding, and Reconcile, in which each pass begins
@@ -80,9 +82,9 @@
 // # Locks
 //
 // memories.mu guards which bindings are remembered. Under it Group.mu of targetgroup is taken, and under that the lock of Subnets. The
-// others, of claims, statuses, gates, orphans, guards, gauges, indexes and queues, are taken alone, but for a queue that is made of others:
-// its lock is held while theirs are taken. No lock is held across a call to AWS or to the API server. What only the passes of a binding
-// touch, which come one after the other, has none (memory).
+// folders have others: each folder's doc.go lists its own. These are taken alone, but for those of queues: networking fills queues under
+// its lock, and that of a queue that is made of others is held while theirs are taken. No lock is held across a call to AWS or to the API
+// server. What only the passes of a binding touch, which come one after the other, has none (memory).
 //
 // # Words
 //

@@ -31,7 +31,7 @@ import (
 // deregistered, and the finalizer goes when AWS has accepted that for every target of a group that has been read, twice
 // where an earlier process has worked on it. Targets that another binding takes over are left to it.
 func (r *Registrar) finalize(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
+	ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding,
 ) (ctrl.Result, error) {
 	defer report.ObserveStage(report.StageCleanup, r.Clock)()
 	var next nextPass
@@ -44,7 +44,7 @@ func (r *Registrar) finalize(
 
 // empty is finalize but for the gates.
 func (r *Registrar) empty(
-	ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, next *nextPass,
+	ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding, duplicates []v1beta1.TargetGroupBinding, next *nextPass,
 ) error {
 	if !r.Mode.Holds(binding) {
 		return nil
@@ -83,7 +83,7 @@ func (r *Registrar) empty(
 func nothing(elbv2.Target) bool { return false }
 
 // removable says which targets go with a binding that is deleted: all of its group, and without consent those of its own pods.
-func (r *Registrar) removable(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) (
+func (r *Registrar) removable(ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) (
 	func(elbv2.Target) bool, error,
 ) {
 	mine, err := r.others.mine(ctx, binding, s.claims.Record(), nil, group.Targets)
@@ -136,7 +136,7 @@ func leftIn(group targetgroup.Snapshot, mine func(elbv2.Target) bool) *events.Ev
 
 // withoutRecord says that targets of a shared group may be left, as the ConfigMap that says which has gone before the binding, such as with
 // their namespace; nil where there is one, or nothing was ever done for the binding.
-func withoutRecord(s session, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) *events.Event {
+func withoutRecord(s passState, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) *events.Event {
 	if !binding.Spec.MultiClusterTargetGroup || s.claims.IsWritten() || !workedFor(binding) || len(group.Targets) == 0 {
 		return nil
 	}
@@ -147,7 +147,7 @@ func withoutRecord(s session, binding *v1beta1.TargetGroupBinding, group targetg
 // openDeleted has the gate of a binding that is being deleted opened, beside the pass, and says how long it is until that is due
 // for the next pod. A pod that is no older than the deletion may be at the gate of another binding of that name, which the cache
 // does not show yet.
-func (r *Registrar) openDeleted(s session, binding *v1beta1.TargetGroupBinding) (wait time.Duration) {
+func (r *Registrar) openDeleted(s passState, binding *v1beta1.TargetGroupBinding) (wait time.Duration) {
 	var older, others []*corev1.Pod
 	for _, pod := range r.gatedPods(s.key) {
 		if pod.CreationTimestamp.Before(binding.DeletionTimestamp) {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -81,7 +82,7 @@ func TestForbiddenRoleIsNotUsed(t *testing.T) {
 func TestRoleIsForbiddenLater(t *testing.T) {
 	inRoleBed(t, func(b *bed) {
 		b.settle()
-		b.after(targetgroup.SettleTime)
+		b.after(elbv2.SettleTime)
 		allowing(b, "")
 		before := len(b.aws.Calls(""))
 		b.must(b.cluster.Delete(t.Context(), newPod("web-0", "10.0.0.1")))

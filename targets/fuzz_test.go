@@ -17,8 +17,8 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
-	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/fixture"
+	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
 func FuzzStripSlice(f *testing.F) {
@@ -37,9 +37,9 @@ func FuzzStripSlice(f *testing.F) {
 			t.Skip()
 		}
 		slice.Namespace, slice.Name, slice.Labels = "shop", "web-1", map[string]string{discoveryv1.LabelServiceName: "web"}
-		want := survey(t, &slice)
+		want := resolved(t, &slice)
 		once := strip(t, endpoints.StripSlice, &slice)
-		if diff := cmp.Diff(want, survey(t, once)); diff != "" {
+		if diff := cmp.Diff(want, resolved(t, once)); diff != "" {
 			t.Errorf("endpoints of the stripped slice (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(once, strip(t, endpoints.StripSlice, once)); diff != "" {
@@ -48,7 +48,7 @@ func FuzzStripSlice(f *testing.F) {
 		fixture.Linear(t, func(times int) {
 			long := slice.DeepCopy()
 			long.Endpoints = slices.Repeat(slice.Endpoints, times)
-			_ = survey(t, strip(t, endpoints.StripSlice, long))
+			_ = resolved(t, strip(t, endpoints.StripSlice, long))
 		})
 	})
 }
@@ -117,8 +117,8 @@ func strip[T any](t *testing.T, by func(any) (any, error), o T) T {
 	return out.(T)
 }
 
-// survey is what is made of a slice of the Service that newBinding names, with some of its pods there.
-func survey(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]endpoints.State {
+// resolved is what is made of a slice of the Service that newBinding names, with some of its pods there.
+func resolved(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]endpoints.State {
 	t.Helper()
 	store := newModelStore()
 	store.follow = func(modelChange) {}
@@ -127,13 +127,17 @@ func survey(t *testing.T, slice *discoveryv1.EndpointSlice) map[string]endpoints
 	}
 	cache := newModelCache(store)
 	cache.objects["EndpointSlice"] = map[client.ObjectKey]client.Object{client.ObjectKeyFromObject(slice): slice}
-	found, err := explain.NewSurveyor(cache).Survey(t.Context(), newBinding(), nil)
+	read, err := endpoints.ReadCache(t.Context(), cache, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := endpoints.NewResolver(cache, read, true).ForPass().Resolve(t.Context(), newBinding(), targetgroup.Targets{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]endpoints.State{}
-	for _, ep := range found.Endpoints {
-		out[ep.Target.String()] = ep.State
+	for target, ep := range found.Endpoints {
+		out[target.String()] = ep.State
 	}
 	return out
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// newKeeper returns what answers the node guards.
-func newKeeper(r *Registrar) *guards.Keeper {
-	return guards.NewKeeper(guards.Settings{
+// newAnswerer returns what answers the node guards.
+func newAnswerer(r *Registrar) *guards.Answerer {
+	return guards.NewAnswerer(guards.Settings{
 		Namespace: r.Namespace, Nodes: r.Client, Left: remaining{r}.instances, Pods: r.Writer, Clock: r.Clock,
 	})
 }

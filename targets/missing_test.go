@@ -18,7 +18,6 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/targets/plan"
-	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -41,7 +40,7 @@ func (b *bed) removeByHand(pod *corev1.Pod, slice string) {
 	b.t.Helper()
 	b.run(time.Second, webKey)
 	b.aws.SetHealth(testARN, one, healthy)
-	b.run(targetgroup.SettleTime + time.Second)
+	b.run(elbv2.SettleTime + time.Second)
 	b.refuse(errDenied, "DeregisterTargets")
 	b.must(b.cluster.Delete(b.t.Context(), pod))
 	b.run(time.Minute, webKey)
@@ -72,7 +71,7 @@ func TestMissingTargetOfUnreadyPodIsDeregistered(t *testing.T) {
 		b.run(time.Second, webKey)
 		b.aws.SetHealth(testARN, one, healthy)
 		b.aws.SetHealth(testARN, two, healthy)
-		b.run(targetgroup.SettleTime + time.Second)
+		b.run(elbv2.SettleTime + time.Second)
 		b.setContainersReady("web-0", corev1.ConditionFalse)
 		b.aws.Forget(testARN, one)
 		b.run(testDrift, webKey)
@@ -89,7 +88,7 @@ func TestMissingTargetOfTheOnlyPodIsNotKept(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.run(time.Second, webKey)
 		b.aws.SetHealth(testARN, one, healthy)
-		b.run(targetgroup.SettleTime + time.Second)
+		b.run(elbv2.SettleTime + time.Second)
 		b.setContainersReady("web-0", corev1.ConditionFalse)
 		b.aws.Forget(testARN, one)
 		b.run(testDrift, webKey)
@@ -203,7 +202,7 @@ func TestUnansweredDeregistrationIsRepeatedThoughAReadingDoesNotShowTheTarget(t 
 		b.kube.Client = leaving
 		b.run(time.Second, webKey)
 		b.aws.SetHealth(testARN, one, healthy)
-		b.run(2 * targetgroup.SettleTime)
+		b.run(2 * elbv2.SettleTime)
 		leaving.till[pod.Name] = ptr.To(metav1.NewTime(time.Now().Add(time.Minute)))
 		sent, read := false, false
 		b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
-	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
 // The model's load balancers: a first check 2 s after the registration, one pass for a new target.
@@ -76,7 +75,7 @@ func (t *modelTarget) omit(now time.Time) {
 	if t.omittedSince.IsZero() {
 		t.omittedSince = now
 	}
-	t.forgettable = t.forgettable || now.Sub(t.omittedSince) > targetgroup.UnshownFor-4*time.Second
+	t.forgettable = t.forgettable || now.Sub(t.omittedSince) > elbv2.OmissionTime-4*time.Second
 }
 
 // modelFault is what happens to calls until it ends.

@@ -23,14 +23,14 @@ import (
 )
 
 // pass brings the group of a binding that is managed, and the gates of its pods, nearer to what they should be.
-func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
+func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
 	defer report.ObserveStage(report.StageReconcile, r.Clock)()
 	if err := r.loadRecord(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
 	gated := r.gatedPods(s.key)
-	before := s.group.Snapshot()
-	res, err := r.resolver.ForPass().After(s.unseen, r.Clock.Now()).Resolve(ctx, binding, before.Targets)
+	before, now := s.group.Snapshot(), r.Clock.Now() // after all that a pass may wait for; what follows judges by these values
+	res, err := r.resolver.ForPass().After(s.unseen, now).Resolve(ctx, binding, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -42,13 +42,13 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	hold := plan.HoldOf(r.Consent.Mode, before)
 	in := plan.Input{
 		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Mine: mine, Withheld: hold.Withheld,
-		Policy: r.Policy, UnreadyKept: s.unreadyKept, Leaving: s.leaving, Now: r.Clock.Now(),
+		Policy: r.Policy, UnreadyKept: s.unreadyKept, Leaving: s.leaving, Now: now,
 	}
 	p := plan.Make(in)
 	p.Generation = actsOn(binding.Generation, before, hold, s.claims.Failure())
 	s.unreadyKept, s.leaving = p.UnreadyKept, p.Leaving
 	var next nextPass
-	next.in(retry.Soonest(p.NextChange, res.Unseen.Next(in.Now)))
+	next.in(retry.Soonest(p.NextChange, res.Unseen.Next(now)))
 	// Before anything that may take its time.
 	next.in(s.calls.Deregister(p.Changes))
 	next.in(s.calls.Register(p.Changes, s.claims.Claimed(binding)))
@@ -59,22 +59,24 @@ func (r *Registrar) pass(ctx context.Context, s session, binding *v1beta1.Target
 	}
 	after := s.group.Snapshot() // what was registered before our time has its owners now
 	next.in(r.claims.Claim(s.claims, binding, after, p))
+	claimFailure := s.claims.Failure() // one for which the plan has no more use is forgotten now
 	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
-		Gated: gated, Resolution: res, Plan: p, Group: after, Hold: hold,
+		Gated: gated, Resolution: res, Plan: p, Group: after, ClaimFailure: claimFailure, Hold: hold, Now: now,
 	}, &next)
-	awaited := plan.Awaited(res.Endpoints, after.Targets, s.gates.Gate(), p.ReplacedAt, s.gates.Opened(r.Clock.Now()))
+	opened := s.gates.Opened(now) // with those that this pass opens
+	awaited := plan.Awaited(res.Endpoints, after.Targets, s.gates.Gate(), p.ReplacedAt, opened)
 	next.in(s.calls.Read(plan.NextReading(plan.ReadingInput{
 		Group: after, Awaited: awaited, Policy: r.Policy, UnreadyKept: p.UnreadyKept.Now,
 		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval, Guarded: r.guards.Leaving(),
 	})))
 	if !s.claims.AddsFinalizer(binding) {
 		next.in(r.statuses.Write(s.status, binding, status.Input{
-			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: s.claims.Failure(),
+			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: claimFailure,
 			Missing: res.Missing, Plan: p, Policy: r.Policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
 			Unlisted: unlisted, Skipped: res.Skipped, Hold: hold, Rules: rules, Promptly: r.beside.IsPrompt(binding),
 		}))
 	}
-	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, r.Clock.Now()))
+	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, now))
 	next.in(s.calls.ReadSettings(awaited))
 	next.in(s.calls.ReadTag())
 	return next.result(), nil
@@ -91,13 +93,12 @@ func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimF
 
 // report has written to the pods what the load balancer says of them, counts them, and tells users what else they should know. Gates of
 // a binding that registers nodes are opened: no pod's health is checked. In lacks what is the same in all passes.
-func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *nextPass) (
+func (r *Registrar) report(ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *nextPass) (
 	pods *conditions.PodCount, unlisted string,
 ) {
 	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
 	if binding.Spec.IsIP() {
-		in.Gate, in.ClaimFailure, in.Policy, in.Now = s.gates.Gate(), s.claims.Failure(), r.Policy, r.Clock.Now()
-		in.Opened, in.Detached = s.gates.Opened(in.Now), s.detached
+		in.Gate, in.Policy, in.Opened, in.Detached = s.gates.Gate(), r.Policy, s.gates.Opened(in.Now), s.detached
 		in.Unlisted = func(pod *corev1.Pod) (string, bool) {
 			return r.resolver.WhyUnlisted(binding, in.Resolution, pod)
 		}
@@ -112,7 +113,7 @@ func (r *Registrar) report(ctx context.Context, s session, binding *v1beta1.Targ
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
 		next.in(r.gates.Write(s.gates, conditions.OpenAll(in.Gated, why)))
 	}
-	s.told = r.reporter.RecordNew(s.told, found)
+	s.emitted = r.reporter.RecordNew(s.emitted, found)
 	r.reporter.Lost(binding, &s.lost, s.group.TakeLost())
 	r.reporter.Late(binding, &s.late, s.group.TakeLate())
 	return pods, unlisted

@@ -18,7 +18,6 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
-	"github.com/targetgate/targetgate/targets/targetgroup"
 )
 
 // Only what somebody waits for is asked for, as long as these are few.
@@ -50,7 +49,7 @@ func TestRegistrarAsksForWaitingTargetsOnly(t *testing.T) {
 		if got, want := b.condition("web-007"), "True "; got != want {
 			t.Errorf("condition %q, want %q", got, want)
 		}
-		b.after(targetgroup.SettleTime) // the binding is new
+		b.after(elbv2.SettleTime) // the binding is new
 		settled := len(b.aws.Calls("DescribeTargetHealth"))
 		b.after(3 * time.Minute)
 		if n := len(b.aws.Calls("DescribeTargetHealth")) - settled; n != 0 {
@@ -67,7 +66,7 @@ func TestRegistrarPartialReadingSaysNothingOfOthers(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.aws.SetHealth(testARN, one, healthy)
 		b.settle()
-		b.after(targetgroup.SettleTime + time.Second)
+		b.after(elbv2.SettleTime + time.Second)
 		b.aws.Forget(testARN, two)
 		b.after(time.Second)
 		b.after(time.Second)

@@ -20,12 +20,12 @@ import (
 
 // The right to ConfigMaps is not granted unless it is asked for (config/rbac/shared-groups.yaml): it reaches every ConfigMap of
 // the cluster, as a rule can name no beginning of names. Without it, sharingIsOff is what the condition says.
-const sharingIsOff = "multiClusterTargetGroup needs the right to ConfigMaps, which targetgate has not: set " +
+const sharingIsOff = "multiClusterTargetGroup needs access to ConfigMaps, which targetgate does not have: set " +
 	"sharedTargetGroups=true in the chart's values, or apply config/rbac/shared-groups.yaml; nothing is registered or deregistered until then"
 
 // loadRecord reads the record of a shared group once. Without a ConfigMap nothing is ours yet: targets that are there and
 // belong there are adopted, none is deregistered.
-func (r *Registrar) loadRecord(ctx context.Context, s session, binding *v1beta1.TargetGroupBinding) error {
+func (r *Registrar) loadRecord(ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding) error {
 	if !binding.Spec.MultiClusterTargetGroup || s.claims.Record() != nil {
 		return nil
 	}

@@ -189,7 +189,7 @@ func TestSharedGroupRecordOfAnotherBindingIsIgnored(t *testing.T) {
 		if got, of := now.Data["targets"], now.Annotations["targetgate.dev/binding-uid"]; got != "10.0.0.1:8080" || of != "binding" {
 			t.Errorf("record %q of binding %q, want our own", got, of)
 		}
-		if n := b.told("of an earlier binding of this name,"); n != 1 {
+		if n := b.told("to an earlier binding of this name,"); n != 1 {
 			t.Errorf("told %d times, want once", n)
 		}
 	}, pod, newSlice("web-1", pod), record)

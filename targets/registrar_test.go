@@ -56,7 +56,7 @@ func TestRegistrarTakesPodFromNotReadyToOpenGate(t *testing.T) {
 		if got, want := b.condition("web-0"), "True "; got != want {
 			t.Fatalf("when healthy the condition is %q, want %q", got, want)
 		}
-		result = b.after(max(targetgroup.Brief, targetgroup.SettleTime)) // the binding is new
+		result = b.after(max(targetgroup.Brief, elbv2.SettleTime)) // the binding is new
 		if result.RequeueAfter < 4*time.Minute {
 			t.Errorf("with nobody waiting the next look is in %s, want minutes", result.RequeueAfter)
 		}

@@ -19,7 +19,6 @@ import (
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/plan"
-	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -99,7 +98,7 @@ func TestRegistrarBringsLostTargetBack(t *testing.T) {
 			inBed(t, func(b *bed) {
 				b.settle()
 				b.aws.SetHealth(testARN, one, healthy)
-				b.after(targetgroup.SettleTime + time.Second)
+				b.after(elbv2.SettleTime + time.Second)
 				lose(b)
 				b.after(testDrift)
 				if got := b.targets()[one.String()]; got != elbv2.StateInitial {
@@ -251,7 +250,7 @@ func TestTargetThatNoReadingShowsLeavesWithItsPod(t *testing.T) {
 				b.kube.Client = leaving
 				b.settle()
 				b.aws.SetHealth(testARN, one, healthy)
-				b.after(targetgroup.SettleTime + time.Second)
+				b.after(elbv2.SettleTime + time.Second)
 				b.aws.Before = func(_ context.Context, call fakeelbv2.Call) error {
 					if call.Operation == "RegisterTargets" { // else it is there again at once
 						return &smithy.GenericAPIError{Code: "Throttling"}

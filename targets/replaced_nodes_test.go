@@ -77,7 +77,7 @@ func TestTheOnlyNodeStaysUntilItsReplacementIsHealthy(t *testing.T) {
 	inReplacedNodes(t, []elbv2.State{healthyTarget}, func(b replacedNodes) {
 		b.disrupt(disruptedTaint, 0)
 		b.want(2*time.Minute, healthyTarget)
-		if c := b.ready(); c.Status != metav1.ConditionFalse || c.Reason != v1beta1.ReasonReconciling || !strings.Contains(c.Message, "whose nodes are to be replaced") {
+		if c := b.ready(); c.Status != metav1.ConditionFalse || c.Reason != v1beta1.ReasonReconciling || !strings.Contains(c.Message, "nodes that are to be replaced") {
 			t.Errorf("Ready is %s, %s: %s; want it to say why the target stays", c.Status, c.Reason, c.Message)
 		}
 		b.must(b.cluster.Create(t.Context(), newNode(nodeNamed(1), nodeID(1).ID, corev1.ConditionTrue)))

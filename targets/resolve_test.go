@@ -174,7 +174,7 @@ func TestResolve(t *testing.T) {
 				if told := res.Skipped; !strings.Contains(told, tc.skipped) || (told == "") != (tc.skipped == "") {
 					t.Errorf("told %q, want %q", told, tc.skipped)
 				}
-				b.wantSameSurvey(binding, slices.Collect(maps.Keys(tc.known)), res)
+				b.wantSameExplained(binding, slices.Collect(maps.Keys(tc.known)), res)
 				if diff := cmp.Diff(tc.want, got); diff != "" || res.Missing != tc.missing {
 					t.Errorf("missing %q, want %q; endpoints (-want +got):\n%s", res.Missing, tc.missing, diff)
 				}

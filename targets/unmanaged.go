@@ -24,7 +24,7 @@ import (
 
 // refuse says in the status why the binding is left alone, and opens the gates of its pods, whose health no one checks. The
 // pods of a successor wait: only a call of the other binding is awaited. Calls of this binding that have not begun are dropped.
-func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
+func (r *Registrar) refuse(s passState, binding *v1beta1.TargetGroupBinding, why string, successor bool) ctrl.Result {
 	s.group.Retire()
 	var next nextPass
 	if successor {
@@ -42,7 +42,7 @@ func (r *Registrar) refuse(s session, binding *v1beta1.TargetGroupBinding, why s
 // forbid leaves a binding alone whose role its namespace may not have assumed: AWS is not asked, and its targets stay as they are.
 // The gates of its pods wait as for a Service that is gone, as the list may change back, and open then. When the binding is
 // deleted it goes at once.
-func (r *Registrar) forbid(s session, binding *v1beta1.TargetGroupBinding, why string) ctrl.Result {
+func (r *Registrar) forbid(s passState, binding *v1beta1.TargetGroupBinding, why string) ctrl.Result {
 	s.group.Retire()
 	var next nextPass
 	if !binding.DeletionTimestamp.IsZero() {
@@ -79,7 +79,7 @@ func (all *memories) retire(duplicates []v1beta1.TargetGroupBinding) (underWay b
 }
 
 // transfer lets a binding that is being deleted go without touching a target: they are the other binding's.
-func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
+func (r *Registrar) transfer(s passState, binding *v1beta1.TargetGroupBinding) (next time.Duration) {
 	if s.group.Retire() {
 		return duplicatePause
 	}
@@ -90,7 +90,7 @@ func (r *Registrar) transfer(s session, binding *v1beta1.TargetGroupBinding) (ne
 const releasePause = 5 * time.Second
 
 // release removes the finalizer, after the inbound rules that only this binding asked for. The end of these wakes the binding.
-func (r *Registrar) release(s session, binding *v1beta1.TargetGroupBinding, left *events.Event) time.Duration {
+func (r *Registrar) release(s passState, binding *v1beta1.TargetGroupBinding, left *events.Event) time.Duration {
 	done, rulesLeft := r.rules.released(binding)
 	if !done {
 		return retry.Soonest(releasePause, r.statuses.Write(s.status, binding, status.Input{

@@ -34,7 +34,7 @@ type watcher struct {
 	client      client.Client
 	clock       clock.PassiveClock
 	resolver    *endpoints.Resolver
-	guards      *guards.Keeper
+	guards      *guards.Answerer
 	reporter    report.Reporter
 	roleChanges <-chan struct{}
 	// isRegistered reports whether bindings of the namespace are ours.

@@ -157,14 +157,14 @@ func ChargeOf(ctx context.Context) Charge {
 // becomes ready. So while tokens are short a call waits for more targets of its group: a registration for as long as a
 // health check takes anyway, a deregistration for a small part of the 12 s and more that a load balancer needs to stop
 // sending. One with a deadline waits in the line.
-var gathering = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 300 * time.Millisecond}
+var coalesceWindow = map[Class]time.Duration{ClassRegister: time.Second, ClassDeregister: 300 * time.Millisecond}
 
-// Gather waits that long if the operation's bucket is half empty.
-func (b *Budget) Gather(ctx context.Context, u Urgency, service, operation string) error {
+// Coalesce waits that long if the operation's bucket is half empty.
+func (b *Budget) Coalesce(ctx context.Context, u Urgency, service, operation string) error {
 	if u.Class == ClassDeregister && !u.Deadline.IsZero() || !b.Short(service, operation) {
 		return nil
 	}
-	timer := b.clock.NewTimer(gathering[u.Class])
+	timer := b.clock.NewTimer(coalesceWindow[u.Class])
 	defer timer.Stop()
 	select {
 	case <-timer.C():
@@ -194,13 +194,13 @@ func chargeAttempt(ctx context.Context, in middleware.FinalizeInput, next middle
 		defer token.Answered()
 	}
 	out, metadata, err := next.HandleFinalize(ctx, in)
-	c.Budget.notice(service, operation, err)
+	c.Budget.observe(service, operation, err)
 	return out, metadata, err
 }
 
-// notice tells the attempt's bucket whether AWS had a token for it. That it throttled AssumeRole says nothing of our bucket, nor does an
+// observe tells the attempt's bucket whether AWS had a token for it. That it throttled AssumeRole says nothing of our bucket, nor does an
 // attempt without an answer.
-func (b *Budget) notice(service, operation string, err error) {
+func (b *Budget) observe(service, operation string, err error) {
 	bucket := b.bucketFor(service, operation)
 	switch {
 	case bucket == nil || awserr.IsRoleError(err):

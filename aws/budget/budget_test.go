@@ -143,7 +143,7 @@ func TestBudgetCoalescesWhenTokensAreShort(t *testing.T) {
 		budget := New("", []Rule{{Operations: regexp.MustCompile("."), Rate: 4, Burst: 20}}, clock.RealClock{})
 		start := time.Now()
 		for calls := range 15 {
-			if err := budget.Gather(t.Context(), ClassDeregister.Now(), ELBv2, "DeregisterTargets"); err != nil {
+			if err := budget.Coalesce(t.Context(), ClassDeregister.Now(), ELBv2, "DeregisterTargets"); err != nil {
 				t.Fatal(err)
 			}
 			if waited := time.Since(start); calls < 9 && waited > 0 || calls > 10 && waited == 0 {
@@ -206,7 +206,7 @@ func TestBudgetSlowsDownForItsOwnCallsOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			budget := oneAtATime()
-			budget.notice(ELBv2, "DescribeTargetGroups", tc.err)
+			budget.observe(ELBv2, "DescribeTargetGroups", tc.err)
 			if got := budget.Levels()[0].Rate; got > tc.want*1.01 || got < tc.want {
 				t.Errorf("rate %g, want %g", got, tc.want)
 			}

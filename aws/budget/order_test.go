@@ -368,18 +368,18 @@ func TestUrgencyReplacesWhatWaitsOtherwise(t *testing.T) {
 }
 
 // A call with a deadline waits in the line, where the order of calls is known, and not before it.
-func TestDeregistrationWithADeadlineDoesNotGather(t *testing.T) {
+func TestDeregistrationWithADeadlineDoesNotCoalesce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := oneAtATime()
 		_ = spend(t.Context(), budget, "First")
 		for u, want := range map[Urgency]time.Duration{
-			ClassDeregister.Now(): gathering[ClassDeregister], ClassRegister.Now(): gathering[ClassRegister],
+			ClassDeregister.Now(): coalesceWindow[ClassDeregister], ClassRegister.Now(): coalesceWindow[ClassRegister],
 			{Class: ClassDeregister, Deadline: time.Now().Add(time.Hour)}: 0,
 		} {
 			begun := time.Now()
 			b := budget.buckets[0]
 			b.tokens, b.filled = 0, begun
-			if err := budget.Gather(t.Context(), u, ELBv2, "Any"); err != nil || time.Since(begun) != want {
+			if err := budget.Coalesce(t.Context(), u, ELBv2, "Any"); err != nil || time.Since(begun) != want {
 				t.Errorf("%+v waits %s, want %s (%v)", u, time.Since(begun), want, err)
 			}
 		}

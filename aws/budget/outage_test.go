@@ -34,7 +34,7 @@ func (o *outage) call(u Urgency) {
 		ctx := WithCharge(context.Background(), Charge{Budget: o.budget, Urgency: u})
 		token, err := o.budget.Take(ctx, ELBv2, "Any")
 		err = cmp.Or(err, o.answer())
-		o.budget.notice(ELBv2, "Any", err)
+		o.budget.observe(ELBv2, "Any", err)
 		token.Answered()
 		if err == nil {
 			return

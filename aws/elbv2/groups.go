@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -63,6 +64,13 @@ func (c *Client) describeOne(
 		return TargetGroup{}, fmt.Errorf("describing target group %s: got %d groups, want one", what, len(out.TargetGroups))
 	}
 	return targetGroup(out.TargetGroups[0]), nil
+}
+
+// GroupName is the name in a target group's ARN, "" where there is none.
+func GroupName(arn string) string {
+	_, resource, _ := strings.Cut(arn, ":targetgroup/")
+	name, _, _ := strings.Cut(resource, "/")
+	return name
 }
 
 // briefAttempts is how often a call is tried at most that a user waits for: the pauses between them take 6 s at most, so

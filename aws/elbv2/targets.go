@@ -128,7 +128,7 @@ func (c *Client) begin(ctx context.Context, urgency budget.Urgency, operation st
 func (c *Client) send(ctx context.Context, urgency budget.Urgency, operation string, batch Batch,
 	call func(context.Context, []types.TargetDescription) error,
 ) error {
-	if err := c.session.Budget().Gather(ctx, urgency, budget.ELBv2, operation); err != nil {
+	if err := c.session.Budget().Coalesce(ctx, urgency, budget.ELBv2, operation); err != nil {
 		return err
 	}
 	ctx, token, err := c.begin(ctx, urgency, operation)

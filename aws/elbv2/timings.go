@@ -11,6 +11,9 @@ const (
 	// Users measure 1 to 3 s and 90 to 180 s; for the latter there is no need to be exact.
 	EarliestCheckALB = time.Second
 	EarliestCheckNLB = time.Minute
+	// LatestCheckALB is how long after a registration an Application Load Balancer's first check is awaited. It is what users measure, with
+	// room to spare; no source has a latest one.
+	LatestCheckALB = 10 * time.Second
 	// LatestCheckNLB is how long after a registration a Network Load Balancer's first check comes, at the latest: AWS and users
 	// agree.
 	LatestCheckNLB = 180 * time.Second
@@ -28,6 +31,13 @@ const (
 	// have measured.
 	StopsSendingALB = 20 * time.Second
 	StopsSendingNLB = 200 * time.Second
+
+	// SettleTime is how long an accepted call outweighs a reading that does not show its effect: AWS answers 200 before anything has happened.
+	// How long that lasts no source says.
+	SettleTime = 10 * time.Second
+	// OmissionTime is how far apart two readings of a whole group must be, at least, that do not show a target for it not to be there: one may
+	// leave it out. No source says for how long.
+	OmissionTime = 5 * time.Second
 
 	// MaxDeregistrationDelay is the longest that AWS documents.
 	MaxDeregistrationDelay = time.Hour

@@ -148,7 +148,7 @@ var breaks = map[string]struct {
 	"a redirect to a port that is none":     {annotation: "ssl-redirect", value: "https", fault: "must be an integer from 1 to 65535"},
 	"another redirect":                      {annotation: "ssl-redirect", value: "8443", do: agreeOn("ssl-redirect", "443"), fault: `the group has "443"`},
 	"another value of a listener attribute": {annotation: "listener-attributes.HTTP-80", value: "k=b", do: agreeOn("listener-attributes.HTTP-80", "k=a"), fault: `the group has "a"`},
-	"a host without certificate":            {do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "b.example.org" }, fault: `spec.rules[0].host, value "b.example.org": no certificate in ACM`},
+	"a host without certificate":            {do: func(_ *input.Input, b *networkingv1.Ingress) { b.Spec.Rules[0].Host = "b.example.org" }, fault: `spec.rules[0].host, value "b.example.org": ACM has no certificate`},
 	"a TLS host without certificate": {do: func(_ *input.Input, b *networkingv1.Ingress) {
 		b.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"b.example.com", "x.y.example.com"}}}
 	}, fault: `spec.tls[0].hosts[1], value "x.y.example.com"`},
@@ -156,7 +156,7 @@ var breaks = map[string]struct {
 		b.Spec.Rules[0].Host = "b.example.org"
 		in.AWS.Certificates = append(in.AWS.Certificates, input.Certificate{ARN: "arn:acm:b", Domains: []string{"b.example.org"}, CA: "b"})
 		in.AWS.Certificates[0].CA, in.Options.AllowedCAs = "a", []string{"a"}
-	}, fault: "no certificate in ACM is for this host"},
+	}, fault: "ACM has no certificate for this host"},
 	"certificates that are not known": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.AWS = input.AWS{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
 		annotate(in, 0, annotation.Prefix+"certificate-arn", certARN("wild"))

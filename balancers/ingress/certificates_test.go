@@ -19,9 +19,9 @@ func TestSecretsOfTLS(t *testing.T) {
 	const (
 		found, missing = "b.example.com", "b.example.org"
 
-		unused = `spec.tls[0].secretName, value "own": is not used, as a load balancer takes certificates of ACM and IAM alone: ` +
-			"have one in ACM for each host, issued or imported, or set alb.ingress.kubernetes.io/certificate-arn"
-		hint = "; Secret own of spec.tls is not used, as a load balancer takes certificates of ACM and IAM alone: import its certificate into ACM"
+		unused = `spec.tls[0].secretName, value "own": is not used, as a load balancer can only use certificates of ACM and IAM: ` +
+			"have ACM issue a certificate for each host, or import one, or set alb.ingress.kubernetes.io/certificate-arn"
+		hint = "; Secret own of spec.tls is not used, as a load balancer can only use certificates of ACM and IAM: import its certificate into ACM"
 
 		noneForRule = `spec.rules[0].host, value "b.example.org": ` + noneFor
 		plain       = "spec.tls: all listeners of this Ingress are for HTTP: set one for HTTPS in alb.ingress.kubernetes.io/listen-ports"
@@ -66,7 +66,7 @@ func TestSecretsOfTLS(t *testing.T) {
 }
 
 const (
-	noneFor    = "no certificate in ACM is for this host: have one issued, or set the annotation alb.ingress.kubernetes.io/certificate-arn"
+	noneFor    = "ACM has no certificate for this host: have one issued, or set the annotation alb.ingress.kubernetes.io/certificate-arn"
 	wrongPorts = `annotation alb.ingress.kubernetes.io/listen-ports, value "[]": list at least one listener, as [{"HTTP": 80}]`
 )
 

@@ -172,7 +172,7 @@ func (d frontBuilder) warnOfFront(warn func(*reading.Reading, annotation.Fault))
 			if r.Says(reading.FrontPort(l.Port)) && !isOpen {
 				warn(r, annotation.Fault{
 					Annotation: annotation.FrontPorts.FullName(), Value: r.Annotations()[annotation.FrontPorts.FullName()],
-					Reason: fmt.Sprintf("the load balancer's security group lets in nobody at port %d of the Network Load Balancer: "+
+					Reason: fmt.Sprintf("the load balancer's security group lets no client in at port %d of the Network Load Balancer: "+
 						"give it one in %s", l.Port, annotation.FrontSecurityGroups.FullName()),
 				})
 			}

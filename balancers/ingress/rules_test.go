@@ -133,8 +133,8 @@ func TestRules(t *testing.T) {
   http: {paths: [{backend: {service: {name: gone, port: {name: use-annotation}}}}]}`,
 			http: []string{"a.com -> 503 Backend service does not exist", "b.com -> 503 Backend action does not exist"},
 			faults: []string{
-				`warning: spec.rules[0].http.paths[0].backend, value "gone": this Service does not exist in namespace shop; until then requests are answered by 503`,
-				`warning: spec.rules[1].http.paths[0].backend, value "gone": the annotation alb.ingress.kubernetes.io/actions.gone does not exist: add it; until then requests are answered by 503`,
+				`warning: spec.rules[0].http.paths[0].backend, value "gone": this Service does not exist in namespace shop: create it; until then requests are answered with 503`,
+				`warning: spec.rules[1].http.paths[0].backend, value "gone": the annotation alb.ingress.kubernetes.io/actions.gone does not exist: add it; until then requests are answered with 503`,
 			},
 		},
 		"a redirect to HTTPS takes all on HTTP, and is left out on HTTPS": {

@@ -63,7 +63,7 @@ func TestRoutesThatLeadNowhere(t *testing.T) {
 		lost            []string
 	}{
 		{"no binding", webService + ingressOf("a"), "", []string{"web:80"}},
-		{"no Service", ingressOf("a"), "this Service does not exist in namespace shop; until then requests are answered by 503", nil},
+		{"no Service", ingressOf("a"), "this Service does not exist in namespace shop: create it; until then requests are answered with 503", nil},
 		{"an earlier rule takes all", webService + ingressOf("0") + shadowed, "no request reaches this rule, as spec.rules[0].http.paths[0] of Ingress " +
 			"shop/0 stands before it", []string{"web:80"}},
 		{"held", webService + ingressOf("a", "scheme: public"), "must be internal or internet-facing", nil},

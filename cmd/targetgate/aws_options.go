@@ -38,14 +38,14 @@ func (o *options) completeAWS() []error {
 	o.Sessions.Cluster, o.Sessions.NamedByCluster = o.ClusterName, o.RoleSessionName == sessionOfCluster
 	faults, unknown := command.ValidateEndpoints(o.Endpoints)
 	for _, service := range unknown {
-		o.notices = append(o.notices, "aws-api-endpoints: "+service)
+		o.ignoredFlags = append(o.ignoredFlags, "aws-api-endpoints: "+service)
 	}
 	rules, skipped, err := budget.ParseRules(o.throttleText)
 	if o.Throttle = rules; err != nil {
 		faults = append(faults, fmt.Errorf("--aws-api-throttle: %w", err))
 	}
 	for _, part := range skipped {
-		o.notices = append(o.notices, "aws-api-throttle: "+part)
+		o.ignoredFlags = append(o.ignoredFlags, "aws-api-throttle: "+part)
 	}
 	return faults
 }

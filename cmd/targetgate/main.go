@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	duck := &lameDuck{told: ctx, delay: opts.ShutdownDelay}
+	duck := &lameDuck{signalled: ctx, delay: opts.ShutdownDelay}
 	mgr, err := newManager(ctx, opts, duck)
 	if err != nil {
 		return err

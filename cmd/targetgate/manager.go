@@ -46,7 +46,7 @@ func setUpLogging(opts *options) {
 	logger := logr.FromSlogHandler(handler)
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
-	for _, flag := range opts.notices {
+	for _, flag := range opts.ignoredFlags {
 		logger.Info("Ignoring a flag that has no effect in targetgate", "flag", flag)
 	}
 }

@@ -30,8 +30,8 @@ func (o *networkingOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Make, "security-group-rules", true,
 		"Add the inbound rules that spec.networking of bindings asks for to the security groups of their targets, and remove them again.")
 	flags.StringToStringVar(&o.ExtraTags, "service-target-eni-security-group-tags", nil,
-		"Tags of the security group that gets the rules, key=value,..., besides kubernetes.io/cluster/CLUSTER, where a network interface "+
-			"has several.")
+		"Where a network interface has several security groups, the rules go to the one with the tag kubernetes.io/cluster/CLUSTER and "+
+			"these tags, key=value,...")
 	flags.BoolVar(&o.Unrestricted, "disable-restricted-sg-rules", false,
 		"Always add one rule for each range of ports that a binding asks for. By default ranges of one protocol and source security group "+
 			"are merged near the quota of rules.")

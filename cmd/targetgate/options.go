@@ -74,7 +74,7 @@ type options struct {
 	HealthProbeAddr string
 	ShutdownDelay   time.Duration
 
-	notices []string // flags that were set but have no effect
+	ignoredFlags []string // flags that were set but have no effect
 }
 
 const usage = `Registers pods as targets of AWS load balancers, and makes them Ready only when their targets are healthy.
@@ -124,9 +124,9 @@ func (o *options) complete(flags *pflag.FlagSet) []error {
 	}
 	o.LeaderElectionNamespace = cmp.Or(o.LeaderElectionNamespace, o.Certificates.SelfMade.Namespace)
 	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
-	o.notices = append(setIgnoredFlags(flags), o.Provision.complete(flags, o.ClusterName, o.Networking.Unrestricted)...)
+	o.ignoredFlags = append(setIgnoredFlags(flags), o.Provision.complete(flags, o.ClusterName, o.Networking.Unrestricted)...)
 	faults := append(o.completeAWS(), o.parseFeatureGates()...)
-	slices.Sort(o.notices)
+	slices.Sort(o.ignoredFlags)
 	return faults
 }
 
@@ -148,11 +148,11 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", elbv2.ServeOnALB,
 		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
 			"For target groups of protocol HTTP or HTTPS. Rounded up to whole seconds; 0 adds no sleep. "+
-			"By as much as it is longer than --deregistration-lead-alb, a deregistration may wait. "+
+			"A deregistration may wait for as long as this sleep exceeds --deregistration-lead-alb. "+
 			"The pod annotation targetgate.dev/termination-delay overrides it.")
 	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", elbv2.ServeOnNLB, "The same for target groups of all other protocols.")
 	flags.DurationVar(&o.Policy.Lead.ALB, "deregistration-lead-alb", elbv2.StopsSendingALB,
-		"How long before a deleted pod gets SIGTERM its target must be deregistered, because the load balancer goes on sending for so long. "+
+		"How long before a deleted pod gets SIGTERM its target must be deregistered, because the load balancer keeps sending that long. "+
 			"For target groups of protocol HTTP or HTTPS. Until then a deregistration may wait, see --keep-until-replaced. "+
 			"Pods that have no native preStop sleep, or none that is longer, are deregistered at once.")
 	flags.DurationVar(&o.Policy.Lead.NLB, "deregistration-lead-nlb", elbv2.StopsSendingNLB,
@@ -169,8 +169,8 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 		"Deregister running but unready pods only while at least this percentage of the Service's pods is healthy.")
 	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
 		"How long to keep targets that the Service no longer selects (or whose Service is gone) while replacements become healthy. "+
-			"A node to be replaced waits as long for the first health checks of others, and then until as many of them are healthy. "+
-			"With --provision, a load balancer keeps security groups as long until targets let in those that replace them.")
+			"The target of a node to be replaced waits at most this long for the first health checks of other nodes, then until as many are "+
+			"healthy. With --provision, also how long a load balancer keeps former security groups while targets do not accept the new ones.")
 	flags.StringVar(&o.Unattached, "unattached-target-group", "ready",
 		"Gates of target groups attached to no load balancer, where no health check runs: ready opens them, wait keeps them closed.")
 	flags.DurationVar(&o.Policy.ReadinessTimeout, "readiness-timeout", 0,
@@ -184,7 +184,7 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often to compare each target group with the cluster when nothing has changed. Random jitter shortens it by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour,
-		"How often to reconcile every binding when nothing has changed. With 0 only --drift-interval says when.")
+		"How often to reconcile every binding when nothing has changed. 0 leaves it to --drift-interval.")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch, separated by commas. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
 		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+
@@ -293,7 +293,7 @@ func (o *options) parseFeatureGates() (faults []error) {
 		case gate == endpointsFailOpen:
 			o.EndpointsFailOpen = on
 		case !o.Provision.featureGate(gate, on):
-			o.notices = append(o.notices, "feature-gates: "+gate)
+			o.ignoredFlags = append(o.ignoredFlags, "feature-gates: "+gate)
 		}
 	}
 	return faults

@@ -55,8 +55,8 @@ func TestParseOptionsStartsWithArgumentsOfTheIncumbent(t *testing.T) {
 	want := []string{"aws-api-throttle: Global Accelerator:^List=1:1", "enable-shield", "enable-waf", "feature-gates: WeightedTargetGroups",
 		"gateway-class-max-concurrent-reconciles", "ingress-class", "quic-environment-variable-name", "required-secrets-label",
 		"targetgroupbinding-requeue-duration"}
-	if diff := cmp.Diff(want, opts.notices); diff != "" {
-		t.Errorf("notices (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, opts.ignoredFlags); diff != "" {
+		t.Errorf("ignored flags (-want +got):\n%s", diff)
 	}
 	wantNetworking := networkingOptions{
 		Make: true, Unrestricted: true, Quota: 60, ExtraTags: map[string]string{"role": "node", "tier": "web"},

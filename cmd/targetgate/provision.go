@@ -57,7 +57,7 @@ type provisionOptions struct {
 
 func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	all.BoolVar(&o.Enabled, "provision", false,
-		"Create Application Load Balancers for Ingresses. Without it the flags from here to --load-balancer-settle-time have no effect.")
+		"Create Application Load Balancers for Ingresses. All flags from here to --tolerate-non-existent-backend-service need it.")
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	i := &o.Ingress
 	*i = input.DefaultOptions("", "")
@@ -76,10 +76,11 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.StringToStringVar(&i.DefaultTags, "default-tags", nil, "Tags of all that is made, key=value,...")
 	flags.StringSliceVar(&i.ExternalTags, "external-managed-tags", nil, "Keys of tags that others write: they are left alone.")
 	flags.BoolVar(&i.BackendSecurityGroups, "enable-backend-security-group", i.BackendSecurityGroups,
-		"Attach one more security group, which they share, to load balancers, so that targets can accept traffic from it.")
+		"Attach one more security group to load balancers, shared by all of them, so that targets can accept traffic from it.")
 	flags.StringVar(&i.BackendSecurityGroup, "backend-security-group", "", "ID of that security group. Default: one is made.")
 	flags.BoolVar(&i.ManageBackendRules, "enable-manage-backend-security-group-rules", false,
-		"Let load balancers with security groups of the user's own reach their targets, too. Needs --enable-backend-security-group.")
+		"Add rules that let load balancers reach their targets also where an Ingress sets the load balancer's security groups. "+
+			"Needs --enable-backend-security-group.")
 	flags.BoolVar(&i.TolerateMissingService, "tolerate-non-existent-backend-service", i.TolerateMissingService,
 		"Answer 503 for a Service that does not exist. Otherwise its Ingress stays as it was.")
 	flags.BoolVar(&i.TolerateMissingAction, "tolerate-non-existent-backend-action", i.TolerateMissingAction,
@@ -100,15 +101,15 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 			"default, also what others have set, such as access logs. Deletion protection stays. Default: all stay as they are.")
 	flags.BoolVar(&i.Shield, "enable-shield", i.Shield, "Have AWS Shield Advanced protect load balancers.")
 	flags.StringVar(&o.SecretsLabel, "required-secrets-label", "",
-		"Label, key=value, of Secrets for logins: others are not read. Default: all may be that the service account may read.")
+		"Label, key=value, that Secrets for logins must have. Default: none, targetgate reads every Secret that its service account may read.")
 	addQuotas(flags, &i.Limits)
 	flags.IntVar(&o.Workers, "ingress-max-concurrent-reconciles", balancers.DefaultConcurrentReconciles,
 		"Maximum groups of Ingresses reconciled in parallel.")
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
 		"How often to compare load balancers with their Ingresses when nothing has changed.")
 	flags.DurationVar(&o.SettleTime, "load-balancer-settle-time", balancers.DefaultSettleTime,
-		"How long a load balancer that was replaced, or that an Ingress has left, serves on after its name has left the status: "+
-			"for DNS records to follow, and clients.")
+		"How long a load balancer that was replaced, or that an Ingress has left, keeps serving after its name has left the status, "+
+			"so that DNS records and clients can follow.")
 	flags.VisitAll(func(f *pflag.Flag) {
 		o.names = append(o.names, f.Name)
 		all.AddFlag(f)
@@ -124,18 +125,18 @@ func addQuotas(flags *pflag.FlagSet, limits *input.Limits) {
 		"How many targets AWS lets a Network Load Balancer have. The one behind counts as 50 a port, or 100 with cross-zone load balancing.")
 }
 
-// complete adds what other flags say. It returns the notices of flags that were set and have no effect.
-func (o *provisionOptions) complete(flags *pflag.FlagSet, cluster string, unrestrictedRules bool) (notices []string) {
+// complete adds what other flags say. It returns the flags that were set and have no effect.
+func (o *provisionOptions) complete(flags *pflag.FlagSet, cluster string, unrestrictedRules bool) (ignored []string) {
 	o.Ingress.Cluster, o.Ingress.UnrestrictedRules = cluster, unrestrictedRules
 	if o.Enabled {
 		return nil
 	}
 	for _, name := range o.names {
 		if flags.Changed(name) {
-			notices = append(notices, name)
+			ignored = append(ignored, name)
 		}
 	}
-	return notices
+	return ignored
 }
 
 var securityGroupID = regexp.MustCompile(`^sg-[0-9a-f]+$`)

@@ -28,8 +28,8 @@ func TestProvisioningIsOffAndHasTheDefaultsOfTheIncumbent(t *testing.T) {
 	if diff := cmp.Diff(input.DefaultOptions("prod", ""), o.Ingress); diff != "" {
 		t.Errorf("options of load balancers (-want +got):\n%s", diff)
 	}
-	if len(opts.notices) > 0 {
-		t.Errorf("notices %q, want none", opts.notices)
+	if len(opts.ignoredFlags) > 0 {
+		t.Errorf("ignored flags %q, want none", opts.ignoredFlags)
 	}
 }
 
@@ -58,16 +58,16 @@ func TestFlagsOfProvisioningHaveAnEffectOnlyWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"ingress-class", "default-tags", "enable-waf", "enable-wafv2", "feature-gates: ALBSingleSubnet"} {
-		if !slices.Contains(off.notices, name) {
-			t.Errorf("notices %q do not say that %s has no effect", off.notices, name)
+		if !slices.Contains(off.ignoredFlags, name) {
+			t.Errorf("ignored flags %q do not say that %s has no effect", off.ignoredFlags, name)
 		}
 	}
 	on, err := parseOptions(append(append(minimal, "--provision"), flags...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"feature-gates: IngressPlanAnnotation"}, on.notices); diff != "" {
-		t.Errorf("notices (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"feature-gates: IngressPlanAnnotation"}, on.ignoredFlags); diff != "" {
+		t.Errorf("ignored flags (-want +got):\n%s", diff)
 	}
 	want := input.DefaultOptions("prod", "")
 	want.DefaultTargetType, want.WAFv2, want.SingleSubnet, want.CheckClusterTag, want.UnrestrictedRules = "ip", false, true, false, true

@@ -20,15 +20,15 @@ import (
 // new connections elsewhere. After half of the delay, API servers are asked to close their connections, too: see
 // politeServer.
 type lameDuck struct {
-	told    context.Context // ends with the shutdown signal
-	delay   time.Duration
-	parting atomic.Bool
+	signalled context.Context // ends with the shutdown signal
+	delay     time.Duration
+	parting   atomic.Bool
 }
 
 // context returns a context that ends the delay after the shutdown signal.
 func (d *lameDuck) context() context.Context {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(d.told))
-	context.AfterFunc(d.told, func() {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(d.signalled))
+	context.AfterFunc(d.signalled, func() {
 		defer cancel()
 		ctrl.Log.Info("Shutting down, still serving", "shutdownDelay", d.delay)
 		time.Sleep(d.delay / 2)
@@ -40,7 +40,7 @@ func (d *lameDuck) context() context.Context {
 
 // check fails from the shutdown signal on, so that no new connections come.
 func (d *lameDuck) check(*http.Request) error {
-	if d.told.Err() != nil {
+	if d.signalled.Err() != nil {
 		return errors.New("shutting down")
 	}
 	return nil

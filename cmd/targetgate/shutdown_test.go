@@ -17,14 +17,14 @@ import (
 
 func TestProcessServesOnBeforeItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told, tell := context.WithCancel(t.Context())
-		duck := &lameDuck{told: told, delay: 10 * time.Second}
+		signalled, signal := context.WithCancel(t.Context())
+		duck := &lameDuck{signalled: signalled, delay: 10 * time.Second}
 		ctx := duck.context()
 		if err := duck.check(nil); err != nil {
 			t.Errorf("before: got %v, want no error", err)
 		}
 		begun := time.Now()
-		tell()
+		signal()
 		synctest.Wait()
 		if ctx.Err() != nil {
 			t.Error("it ends at once")
@@ -99,8 +99,8 @@ func TestPoliteServerDoesNotWaitForAHangingReview(t *testing.T) {
 
 func TestPoliteServerAsksToTakeConnectionsElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told, tell := context.WithCancel(t.Context())
-		duck := &lameDuck{told: told, delay: 10 * time.Second}
+		signalled, signal := context.WithCancel(t.Context())
+		duck := &lameDuck{signalled: signalled, delay: 10 * time.Second}
 		inner := &plainServer{}
 		server := &politeServer{Server: inner, duck: duck}
 		server.Register("/", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -110,7 +110,7 @@ func TestPoliteServerAsksToTakeConnectionsElsewhere(t *testing.T) {
 			inner.hook.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", http.NoBody))
 			return w.Header().Get("Connection")
 		}
-		tell()
+		signal()
 		time.Sleep(duck.delay/2 - time.Second)
 		if got := connection(); got != "" {
 			t.Errorf("as long as new connections may come here: Connection %q, want none", got)

@@ -138,5 +138,5 @@ func TestExplainSaysThatTargetgateDoesNotRun(t *testing.T) {
 	ask := newAsker(t)
 	defer func() { suite.Must(t, bed.Targetgate.Restart(context.Background())) }()
 	bed.Targetgate.Stop()
-	ask.await(t, app, explain.Waiting, "targetgate", "has no leader since") // and broken after half a minute
+	ask.await(t, app, explain.Waiting, "targetgate", "has had no leader since") // and broken after half a minute
 }

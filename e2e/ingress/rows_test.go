@@ -43,7 +43,7 @@ func TestACertificateIsIssuedLater(t *testing.T) {
 		t.Errorf("admission warns %q, want that the Secret is not used", texts)
 	}
 	create(t, secure)
-	suite.Eventually(t, "an event", func() error { return said(t, secure, "no certificate in ACM is for this host") })
+	suite.Eventually(t, "an event", func() error { return said(t, secure, "ACM has no certificate for this host") })
 	suite.Must(t, said(t, secure, "Secret issued-tls of spec.tls is not used"))
 	change(t, members[0], func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/changed" })
 	suite.Eventually(t, "another member to be changed meanwhile", func() error {

@@ -19,5 +19,5 @@
 // The writes themselves are made by package claims. Give-backs by the command of that name, without a registrar, are in package handover.
 //
 // Locks: fences.mu, untaken.mu and EarlyGates.mu guard what is known of namespaces, events and the gates of the incumbent's bindings. Each
-// is taken alone, and none is held across a call or write.
+// is taken alone, but for that of a new group, which comes under EarlyGates.mu. None is held across a call or write.
 package beside

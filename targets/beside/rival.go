@@ -14,7 +14,7 @@ import (
 const QuietTime = time.Minute
 
 const rivalWorks = "aws-load-balancer-controller works on this binding, too: its finalizer or its checkpoint annotation has changed. " +
-	"Nothing is registered or deregistered by targetgate until it has stopped for a minute. Check that the chart's " +
+	"targetgate registers and deregisters nothing until a minute after that controller has stopped. Check that the chart's " +
 	"ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding exist, and that beside.incumbentUser is " +
 	"the user name of aws-load-balancer-controller"
 

@@ -157,7 +157,7 @@ func (t *Taker) take(ctx context.Context, m Memory, binding *v1beta1.TargetGroup
 }
 
 // giveBack has the incumbent's finalizer put in the place of ours when no call or write of ours is under way any more. Calls that have
-// not begun are dropped, and no target is touched. The next session of the binding has a group that may send again.
+// not begun are dropped, and no target is touched. The next pass over the binding has a group that may send again.
 func (t *Taker) giveBack(m Memory, binding *v1beta1.TargetGroupBinding) ctrl.Result {
 	underWay := m.Group.Retire()
 	if m.Status.Drop(t.Clock.Now()) || underWay {

@@ -33,27 +33,27 @@ func (t *Taker) tell(binding *v1beta1.TargetGroupBinding, why string) {
 	}
 }
 
-// untaken remembers what has been told of bindings that stay with the incumbent in spite of their namespaces' labels. Safe for concurrent
+// untaken remembers the events about bindings that stay with the incumbent in spite of their namespaces' labels. Safe for concurrent
 // use.
 type untaken struct {
-	mu   sync.Mutex
-	told map[types.NamespacedName]string
+	mu      sync.Mutex
+	emitted map[types.NamespacedName]string
 }
 
-// remember notes what is told, and reports whether it is new.
+// remember notes what an event says, and reports whether it is new.
 func (u *untaken) remember(key types.NamespacedName, why string) (isNew bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.told == nil {
-		u.told = map[types.NamespacedName]string{}
+	if u.emitted == nil {
+		u.emitted = map[types.NamespacedName]string{}
 	}
-	isNew = u.told[key] != why
-	u.told[key] = why
+	isNew = u.emitted[key] != why
+	u.emitted[key] = why
 	return isNew
 }
 
 func (u *untaken) forget(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.told, key)
+	delete(u.emitted, key)
 }

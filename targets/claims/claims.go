@@ -28,9 +28,6 @@ import (
 	"github.com/targetgate/targetgate/targets/writes"
 )
 
-// claimTimeout bounds the writes of one claim. The API server gives a request up after as long.
-const claimTimeout = time.Minute
-
 // Claims are those of one binding. Safe for concurrent use.
 type Claims struct {
 	mode ownership.Mode
@@ -106,7 +103,7 @@ func (w *Writer) start(c *Claims, binding *v1beta1.TargetGroupBinding, due bool,
 	retryIn, began = c.slot.Start(due, w.clock.Now())
 	if began {
 		go func() {
-			ctx, cancel := context.WithTimeout(w.context, claimTimeout)
+			ctx, cancel := context.WithTimeout(w.context, writes.ClaimTimeout)
 			defer cancel()
 			err := write(ctx)
 			if err != nil && !apierrors.IsConflict(err) {
@@ -183,7 +180,7 @@ func (w *Writer) addFinalizer(ctx context.Context, c *Claims, binding *v1beta1.T
 		c.setVersion(before.ResourceVersion)
 		return nil
 	}
-	w.tellFailed(binding, c, err, events.Warning("FailedAddFinalizer", "AddFinalizer", "%v", err))
+	w.emitFailed(binding, c, err, events.Warning("FailedAddFinalizer", "AddFinalizer", "%v", err))
 	if !isNew {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to remove what the other controller left, will retry with the next pass",
 			"binding", klog.KObj(binding))
@@ -198,8 +195,8 @@ func (c *Claims) setVersion(version string) {
 	c.version, c.failed, c.giving = version, "", giving{}
 }
 
-// tellFailed tells of a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
-func (w *Writer) tellFailed(binding *v1beta1.TargetGroupBinding, c *Claims, err error, e events.Event) {
+// emitFailed records an event about a change of finalizers that failed, once for as long as it does. A conflict only asks for another try.
+func (w *Writer) emitFailed(binding *v1beta1.TargetGroupBinding, c *Claims, err error, e events.Event) {
 	if !apierrors.IsConflict(err) && c.noteFailure(e.Reason) {
 		w.reporter.Event(binding, e)
 	}
@@ -242,7 +239,7 @@ func (w *Writer) removeFinalizer(ctx context.Context, c *Claims, binding *v1beta
 	c.mode.Release(released)
 	err = w.client.Patch(ctx, released, client.MergeFromWithOptions(binding, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
-		w.tellFailed(binding, c, err, events.Warning("FailedRemoveFinalizer", "RemoveFinalizer", "%v", err))
+		w.emitFailed(binding, c, err, events.Warning("FailedRemoveFinalizer", "RemoveFinalizer", "%v", err))
 		return fmt.Errorf("removing finalizer: %w", err)
 	}
 	c.setVersion(binding.ResourceVersion)

@@ -14,6 +14,7 @@ import (
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/handover"
 	"github.com/targetgate/targetgate/targets/v1beta1"
+	"github.com/targetgate/targetgate/targets/writes"
 )
 
 // Standing is whose a binding is, beside the incumbent.
@@ -68,7 +69,7 @@ func (w *Writer) Take(c *Claims, binding *v1beta1.TargetGroupBinding) (retryIn t
 		return err
 	})
 	if began && held { // until its end, which may come after the cache shows its effect
-		c.settlesAt = w.clock.Now().Add(claimTimeout + SettleDelay)
+		c.settlesAt = w.clock.Now().Add(writes.ClaimTimeout + SettleDelay)
 	}
 	return retryIn
 }

@@ -173,6 +173,8 @@ func (o *Orphans) open(ctx context.Context, key orphanWrite) {
 	case err != nil:
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to open the gates of a pod, will retry", "pod", klog.KObj(pod))
 	case wrote:
+		ctrl.LoggerFrom(ctx).V(1).Info("Opened readiness gates", "bindings", names, "pod", klog.KObj(pod),
+			"reason", readiness.ReasonBindingDeleted)
 		events.Normal("ReadinessGateOpened", "OpenReadinessGate", "%s", orphanNote(names, gates)).Record(o.recorder, pod)
 	}
 	if more, pause := o.done(pod, names, err); more {

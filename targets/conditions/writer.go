@@ -69,7 +69,8 @@ type Gates struct {
 	writes map[types.UID]*podWrite
 }
 
-// podWrite is what was last written to a pod, or is to be.
+// podWrite is what was last written to a pod, or is to be. A queue knows of a key whether it is queued or being written; that is noted here
+// all the same, as a pod may be in two queues, and each of them knows nothing of the other.
 type podWrite struct {
 	update  Update    // the newest
 	queued  bool      // it is to be written

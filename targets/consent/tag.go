@@ -75,7 +75,7 @@ func (b Binder) Refusal(tags map[string]string) string {
 	wanted := b.entry()
 	switch {
 	case len(entries) == 0:
-		return fmt.Sprintf("nobody has consented to this binding: the target group's owner can, by the tag %s=%s", TagKey, wanted)
+		return fmt.Sprintf("there is no consent for this binding: the target group's owner can give it with the tag %s=%s", TagKey, wanted)
 	case len(value)+1+len(wanted) > longestValue:
 		return fmt.Sprintf("the target group's tag %s does not name this binding: its owner can add %s, but has to shorten the tag for that, "+
 			"as a value has at most %d characters: + stands for any cluster, namespace or binding%s",

@@ -14,7 +14,7 @@ var web = Binder{Cluster: "prod", Namespace: "shop", Name: "web"}
 func TestRefusalByTag(t *testing.T) {
 	const (
 		add  = "the target group's tag targetgate.dev/bind does not name this binding: its owner can add prod/shop/web to it, after a space"
-		none = "nobody has consented to this binding: the target group's owner can, by the tag targetgate.dev/bind=prod/shop/web"
+		none = "there is no consent for this binding: the target group's owner can give it with the tag targetgate.dev/bind=prod/shop/web"
 	)
 	long := strings.TrimSpace(strings.Repeat("prod/somebody-else ", 13))
 	tests := map[string]struct {

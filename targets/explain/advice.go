@@ -12,9 +12,9 @@ import (
 
 // groupAdvice is by the reason of a condition that is AWS's doing, or the API server's.
 var groupAdvice = map[string]string{
-	v1beta1.ReasonAccessDenied: "Look at targetgate's IAM role: it needs DescribeTargetGroups, DescribeTargetGroupAttributes, " +
-		"DescribeTargetHealth, RegisterTargets and DeregisterTargets of elasticloadbalancing, and sts:AssumeRole where the " +
-		"binding names a role, whose trust policy must name targetgate's",
+	v1beta1.ReasonAccessDenied: "Check the IAM role that makes the calls, the binding's if it names one, else targetgate's: it needs " +
+		"DescribeTargetGroups, DescribeTargetGroupAttributes, DescribeTargetHealth, RegisterTargets and DeregisterTargets of " +
+		"elasticloadbalancing. For the binding's role, targetgate's needs sts:AssumeRole, and that role's trust policy must name targetgate's",
 	v1beta1.ReasonTargetGroupNotFound: "Does the target group exist, in targetgate's Region and account? " +
 		"spec.targetGroupARN cannot be changed: create the binding again with the right one",
 	v1beta1.ReasonKubernetesError: "Nothing is registered before this write succeeds: look at targetgate's RBAC, at the namespace's " +
@@ -60,8 +60,8 @@ func healthAdvice(reason, description string) string {
 		return "The pod answers the health check with a code that the target group does not accept: compare the group's health check path, " +
 			"port and success codes with what the pod answers there"
 	case "Target.Timeout", "Target.FailedHealthChecks":
-		return "The load balancer gets no good answer: does the pod listen at the health check's port, and do the security groups of " +
-			"pod and node let the load balancer's in?"
+		return "The load balancer gets no valid answer: check that the pod listens on the health check's port, and that the security groups " +
+			"of pod and node allow traffic from the load balancer"
 	case elbv2.ReasonNotInUse:
 		if strings.Contains(description, "Availability Zone") {
 			return "Enable that Availability Zone for the load balancer, or keep the pods out of it (nodeAffinity, topology.kubernetes.io/zone)"

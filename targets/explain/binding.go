@@ -41,17 +41,17 @@ func (s *bindingState) bindingLinks() []Link {
 
 // abandoned reports whether the registrar registers nothing for the binding, whatever its Service has.
 func (s *bindingState) abandoned() bool {
-	return s.survey.Refused != "" || !s.binding.DeletionTimestamp.IsZero()
+	return s.desired.Refused != "" || !s.binding.DeletionTimestamp.IsZero()
 }
 
 func (s *bindingState) bindingLink() Link {
 	switch {
 	case !s.binding.DeletionTimestamp.IsZero():
 		return s.deletedLink()
-	case s.survey.Successor:
-		return link("binding", Waiting, "%s: targetgate hands the group over when the calls for that one are answered", s.survey.Refused)
-	case s.survey.Refused != "":
-		return link("binding", Broken, "%s", s.survey.Refused).
+	case s.desired.Successor:
+		return link("binding", Waiting, "%s: targetgate hands the group over when the calls for that one are answered", s.desired.Refused)
+	case s.desired.Refused != "":
+		return link("binding", Broken, "%s", s.desired.Refused).
 			advise("targetgate leaves this binding alone until that is changed, and opens the gates of its pods meanwhile")
 	case s.status(v1beta1.ConditionReady).Reason == v1beta1.ReasonRoleNotAllowed:
 		return link("binding", Broken, "%s", s.status(v1beta1.ConditionReady).Message).
@@ -87,12 +87,12 @@ func (s *bindingState) specLink() Link {
 func (s *bindingState) serviceLink() Link {
 	ref := s.binding.Spec.ServiceRef
 	switch {
-	case s.survey.Service == nil:
-		return link("service", Broken, "%s", s.survey.Missing).
+	case s.desired.Service == nil:
+		return link("service", Broken, "%s", s.desired.Missing).
 			advise("Create it, or have spec.serviceRef.name of the binding name another one: kubectl -n %s get services", s.binding.Namespace)
-	case s.survey.Missing != "":
-		return link("service", Broken, "%s", s.survey.Missing).
-			advise("It has %s: have spec.serviceRef.port of the binding name one of them, or change the Service", ports(s.survey.Service))
+	case s.desired.Missing != "":
+		return link("service", Broken, "%s", s.desired.Missing).
+			advise("It has %s: have spec.serviceRef.port of the binding name one of them, or change the Service", ports(s.desired.Service))
 	default:
 		return link("service", OK, "%q has port %s", ref.Name, ref.Port.String())
 	}
@@ -114,23 +114,23 @@ func ports(service *corev1.Service) string {
 func (s *bindingState) sliceLink() Link {
 	selected := s.selected()
 	selector := ""
-	if s.survey.Service != nil {
-		selector = labels.FormatLabels(s.survey.Service.Spec.Selector)
+	if s.desired.Service != nil {
+		selector = labels.FormatLabels(s.desired.Service.Spec.Selector)
 	}
 	switch {
-	case s.survey.Missing != "":
-		return link("slice", Unknown, "there is nothing to look for without the Service's port")
+	case s.desired.Missing != "":
+		return link("slice", Unknown, "not checked, because the Service's port was not found")
 	case s.sliceFaults() != "":
 		return link("slice", Broken, "%s", s.sliceFaults())
-	case len(s.survey.Endpoints) > 0:
+	case len(s.desired.Ordered) > 0:
 		return link("slice", OK, "%s", s.states())
 	case !s.binding.Spec.IsIP():
 		return s.nodelessLink()
-	case len(s.survey.Service.Spec.Selector) == 0:
-		return link("slice", Broken, "Service %q has no selector, and its EndpointSlices name no pods", s.survey.Service.Name).
+	case len(s.desired.Service.Spec.Selector) == 0:
+		return link("slice", Broken, "Service %q has no selector, and its EndpointSlices name no pods", s.desired.Service.Name).
 			advise("Only pods are registered: give the Service a selector")
 	case selected == 0:
-		return link("slice", Broken, "Service %q selects no pod: its selector is %s", s.survey.Service.Name, selector).
+		return link("slice", Broken, "Service %q selects no pod: its selector is %s", s.desired.Service.Name, selector).
 			advise("Compare it with the labels of the pods (kubectl -n %s get pods --show-labels); perhaps there are none now", s.binding.Namespace)
 	default:
 		return s.unlisted(selected)
@@ -142,9 +142,9 @@ func (s *bindingState) sliceFaults() string {
 	if !s.binding.Spec.IsIP() {
 		return ""
 	}
-	faults := slices.Sorted(maps.Values(s.survey.Odd))
-	if s.survey.Skipped != "" {
-		faults = append(faults, s.survey.Skipped)
+	faults := slices.Sorted(maps.Values(s.desired.Odd))
+	if s.desired.Skipped != "" {
+		faults = append(faults, s.desired.Skipped)
 	}
 	return strings.Join(faults, "; ")
 }
@@ -152,9 +152,9 @@ func (s *bindingState) sliceFaults() string {
 // nodelessLink is that of a binding that registers nodes, and has none.
 func (s *bindingState) nodelessLink() Link {
 	switch {
-	case s.survey.NodesUnread:
+	case s.desired.NodesUnread:
 		return link("slice", Unknown, "which nodes belong in the target group is not known: you may not read nodes")
-	case len(s.survey.Odd) > 0:
+	case len(s.desired.Odd) > 0:
 		return link("slice", Unknown, "no node of the cluster can be a target")
 	default:
 		return link("slice", Broken, "no node of the cluster can be a target").advise("See the nodes: kubectl get nodes -o wide --show-labels")
@@ -164,18 +164,18 @@ func (s *bindingState) nodelessLink() Link {
 // unlisted is why pods that the Service selects are no endpoints.
 func (s *bindingState) unlisted(selected int) Link {
 	for i := range s.pods {
-		if pod := &s.pods[i]; s.survey.Selects(pod) && !endpoints.IsTerminating(pod) {
-			if why, lasting := s.survey.Unlisted(pod); lasting {
+		if pod := &s.pods[i]; s.desired.selects(pod) && !endpoints.IsTerminating(pod) {
+			if why, lasting := s.desired.unlisted(pod); lasting {
 				return link("slice", Broken, "%s", why)
 			}
 		}
 	}
-	return link("slice", Waiting, "Service %q selects %d pods, and no EndpointSlice lists one yet", s.survey.Service.Name, selected)
+	return link("slice", Waiting, "Service %q selects %d pods, and no EndpointSlice lists one yet", s.desired.Service.Name, selected)
 }
 
 // unlistedPod is the same of one pod.
 func (e endpointState) unlistedPod() Link {
-	why, lasting := e.survey.Unlisted(e.pod)
+	why, lasting := e.desired.unlisted(e.pod)
 	if lasting {
 		return link("slice", Broken, "%s", why)
 	}
@@ -185,7 +185,7 @@ func (e endpointState) unlistedPod() Link {
 // states counts the endpoints by what the registrar does with them.
 func (s *bindingState) states() string {
 	count := map[endpoints.State]int{}
-	for _, ep := range s.survey.Endpoints {
+	for _, ep := range s.desired.Ordered {
 		count[ep.State]++
 	}
 	var out []string

@@ -24,7 +24,7 @@ import (
 type bindingState struct {
 	now       time.Time
 	binding   *v1beta1.TargetGroupBinding
-	survey    Survey
+	desired   desired
 	pods      []corev1.Pod      // of the namespace
 	namespace *corev1.Namespace // nil when it may not be read
 	scope     scope.Scope       // of the pod webhook; by the namespace's label when that was not read
@@ -45,28 +45,28 @@ type reading struct {
 func (e *Explainer) look(ctx context.Context, binding *v1beta1.TargetGroupBinding) (*bindingState, error) {
 	s := &bindingState{
 		now: e.Clock.Now(), binding: binding, reading: e.read(ctx, binding),
-		beside: readLeader(ctx, e.surveyor.reader, e.BesideLease),
+		beside: readLeader(ctx, e.cluster.reader, e.BesideLease),
 	}
 	if s.leader = s.beside; e.leaseOf(binding) != e.BesideLease {
-		s.leader = readLeader(ctx, e.surveyor.reader, e.leaseOf(binding))
+		s.leader = readLeader(ctx, e.cluster.reader, e.leaseOf(binding))
 	}
 	var err error
-	if s.survey, err = e.surveyor.Survey(ctx, binding, s.reading.targets()); err != nil {
+	if s.desired, err = e.cluster.resolve(ctx, binding, s.reading.targets()); err != nil {
 		return nil, err
 	}
-	if s.pods, err = e.surveyor.Pods(ctx, binding.Namespace); err != nil {
+	if s.pods, err = e.cluster.pods(ctx, binding.Namespace); err != nil {
 		return nil, err
 	}
 	var ns corev1.Namespace
-	if e.surveyor.reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
+	if e.cluster.reader.Get(ctx, client.ObjectKey{Name: binding.Namespace}, &ns) == nil {
 		s.namespace = &ns
 	}
 	if s.registrar().isLabelled() && !ownership.Beside.Holds(binding) {
-		if s.notTaken, err = e.surveyor.NotTaken(ctx, binding); err != nil {
+		if s.notTaken, err = e.cluster.notTaken(ctx, binding); err != nil {
 			return nil, err
 		}
 	}
-	s.scope, s.scopeErr = scope.ReadScope(ctx, e.surveyor.reader, e.WebhookConfiguration)
+	s.scope, s.scopeErr = scope.ReadScope(ctx, e.cluster.reader, e.WebhookConfiguration)
 	return s, nil
 }
 
@@ -114,7 +114,7 @@ func (s *bindingState) chain(only *corev1.Pod) Chain {
 		c.Endpoints = []Endpoint{s.podEndpoint(only)}
 	default:
 		for i := range s.pods {
-			if s.survey.IsBehind(&s.pods[i], s.gate()) {
+			if s.desired.isBehind(&s.pods[i], s.gate()) {
 				c.Endpoints = append(c.Endpoints, s.podEndpoint(&s.pods[i]))
 			}
 		}
@@ -126,7 +126,7 @@ func (s *bindingState) chain(only *corev1.Pod) Chain {
 func (s *bindingState) selected() int {
 	n := 0
 	for i := range s.pods {
-		if s.survey.Selects(&s.pods[i]) {
+		if s.desired.selects(&s.pods[i]) {
 			n++
 		}
 	}

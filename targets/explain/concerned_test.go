@@ -56,7 +56,7 @@ func TestExplainOfPodThatCanGetNoGate(t *testing.T) {
 	}{
 		"by a Service without a selector": {
 			func(w *world) { w.service.Spec.Selector = nil },
-			"ok the pod has none: gates come by the Service's selector, which does not select it -> ",
+			"ok the pod has none: only pods that the Service selects get one, and it does not select this pod -> ",
 		},
 		"as it is static": {
 			func(w *world) {

@@ -30,7 +30,7 @@ func (s *bindingState) controllerLink() Link {
 			s.leader.key, stamp(at), stamp(s.now)).
 			advise("Check its pods: kubectl -n %s get pods; their logs say why they do not lead", s.leader.key.Namespace)
 	case dead:
-		return link("targetgate", Waiting, "has no leader since %s: another replica takes over", stamp(at))
+		return link("targetgate", Waiting, "has had no leader since %s: another replica will take over", stamp(at))
 	case behind != "" && s.now.Sub(changedAt(s.binding)) < promptness:
 		return link("targetgate", Waiting, "%s", behind)
 	case behind != "" && s.leader.lease != nil:

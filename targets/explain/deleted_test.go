@@ -21,7 +21,7 @@ func TestExplainOfBindingThatIsDeleted(t *testing.T) {
 	}{
 		"AWS denies access": {
 			v1beta1.ReasonAccessDenied, true,
-			"broken binding: was deleted at 2026-11-18T12:00:00Z, and its targets cannot be deregistered: AccessDenied: words -> Look at",
+			"broken binding: was deleted at 2026-11-18T12:00:00Z, and its targets cannot be deregistered: AccessDenied: words -> Check the IAM role",
 		},
 		"not seen yet": {
 			v1beta1.ReasonAccessDenied, false, "broken targetgate: has seen generation 2 of the binding, not 3",

@@ -9,7 +9,7 @@
 // What is read:
 //
 //	binding_state.go  all that is read of one binding, from the cluster and, if asked, from AWS; its chain of links
-//	survey.go         the part that the registrar's own code finds out: endpoints, and why a binding is left alone (Surveyor)
+//	desired.go        the part that the registrar's own code finds out: endpoints, and why a binding is left alone (clusterReader)
 //	api_reader.go     reads from the API server for that code, which reads a cache elsewhere
 //
 // The links of a binding, by their names in the report:
@@ -31,7 +31,7 @@
 //	report.go         the report: chains of links, which link is the cause, and each endpoint with its target
 //	text.go           prints it; endpoints without a fault are only counted, unless all are asked for
 //
-// What is an endpoint, and which binding is left alone, the registrar's own code decides (Surveyor); what a gate
+// What is an endpoint, and which binding is left alone, the registrar's own code decides (clusterReader); what a gate
 // says is read from the pod's condition, where the registrar wrote it; so is what AWS says, unless AWS itself is asked.
 // Nothing is written anywhere.
 package explain

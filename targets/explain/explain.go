@@ -31,12 +31,12 @@ type Explainer struct {
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods get gates.
 	WebhookConfiguration string
 
-	surveyor *Surveyor
+	cluster *clusterReader
 }
 
 // New returns an Explainer over these.
 func New(e Explainer) *Explainer {
-	e.surveyor = NewSurveyor(e.Reader)
+	e.cluster = newClusterReader(e.Reader)
 	return &e
 }
 
@@ -103,11 +103,11 @@ func (e *Explainer) bindings(ctx context.Context, namespace string) ([]v1beta1.T
 
 // concerns reports whether the pod is behind the binding.
 func (e *Explainer) concerns(ctx context.Context, binding *v1beta1.TargetGroupBinding, pod *corev1.Pod) (bool, error) {
-	survey, err := e.surveyor.Survey(ctx, binding, nil)
+	found, err := e.cluster.resolve(ctx, binding, nil)
 	if err != nil {
 		return false, fmt.Errorf("looking at TargetGroupBinding %s: %w", binding.Name, err)
 	}
-	return survey.IsBehind(pod, readiness.GateFor(binding.Name)), nil
+	return found.isBehind(pod, readiness.GateFor(binding.Name)), nil
 }
 
 // report explains the bindings, with one pod or with all of theirs when that is nil.
@@ -120,7 +120,7 @@ func (e *Explainer) report(ctx context.Context, bindings []v1beta1.TargetGroupBi
 		}
 		out.Chains = append(out.Chains, s.chain(pod))
 	}
-	for _, kind := range e.surveyor.Unread() {
+	for _, kind := range e.cluster.unread() {
 		out.Notes = append(out.Notes, UnreadNote(kind))
 	}
 	return out, nil

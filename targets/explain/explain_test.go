@@ -332,9 +332,9 @@ func TestExplainNamesTheCause(t *testing.T) {
 			},
 			[]string{"broken gate: the pod has no readiness gate", "namespace shop does not ask for gates", "kubectl label namespace shop elbv2.k8s.aws/pod-readiness-gate-inject=enabled"},
 		},
-		"5 webhook was away": {
+		"5 webhook did not answer": {
 			func(w *world) { w.pod.Spec.ReadinessGates = nil },
-			[]string{"broken gate: the pod has no readiness gate", "webhook was away"},
+			[]string{"broken gate: the pod has no readiness gate", "webhook did not answer"},
 		},
 		"6 AWS denies access": {
 			func(w *world) {
@@ -428,7 +428,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 			func(w *world) {
 				w.lease.Spec.HolderIdentity = ptr.To("")
 			},
-			[]string{"waiting targetgate: has no leader since"},
+			[]string{"waiting targetgate: has had no leader since"},
 		},
 		"10 targetgate was never installed": {
 			func(w *world) { w.mute(); w.binding.Status, w.lease = v1beta1.TargetGroupBindingStatus{}, nil },
@@ -447,7 +447,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"10 gate condition never written": {
 			func(w *world) { w.mute() },
-			[]string{"broken target: 10.0.0.1:8080 is not registered, although the pod's containers are ready since 2026-11-21T11:00:00Z", "does it run"},
+			[]string{"broken target: 10.0.0.1:8080 is not registered, although the pod's containers have been ready since 2026-11-21T11:00:00Z", "check that it runs"},
 		},
 		"10 pod is ready just now": {
 			func(w *world) { w.mute(); w.pod.Status.Conditions[0].LastTransitionTime = ago(time.Second) },
@@ -564,11 +564,11 @@ func TestExplainSaysUntilWhenALeavingTargetStays(t *testing.T) {
 		keep     string
 		want     string
 	}{
-		"ALB":                      {protocol: "HTTP", sleep: 50, want: "is deregistered when as many others are healthy as before, or " + by},
-		"ALB, of nothing kept":     {protocol: "HTTP", sleep: 50, keep: "false", want: "is deregistered " + by},
-		"ALB, past the deadline":   {protocol: "HTTP", sleep: 30, want: "is deregistered at once"},
-		"NLB, that sleeps as long": {protocol: "TCP", sleep: 50, want: "is deregistered at once"},
-		"ALB, without a sleep":     {protocol: "HTTP", want: "is deregistered at once"},
+		"ALB":                      {protocol: "HTTP", sleep: 50, want: "will be deregistered when as many others are healthy as before, or " + by},
+		"ALB, of nothing kept":     {protocol: "HTTP", sleep: 50, keep: "false", want: "will be deregistered " + by},
+		"ALB, past the deadline":   {protocol: "HTTP", sleep: 30, want: "will be deregistered at once"},
+		"NLB, that sleeps as long": {protocol: "TCP", sleep: 50, want: "will be deregistered at once"},
+		"ALB, without a sleep":     {protocol: "HTTP", want: "will be deregistered at once"},
 	}
 	for name, tc := range tests {
 		for _, asked := range []bool{false, true} {
@@ -660,8 +660,8 @@ func TestExplainWithoutAnswerOfAWSUsesTheStatus(t *testing.T) {
 	if group.State != Unknown || group.Seen != "AWS does not answer you: ExpiredToken: expired" || !strings.Contains(group.Advice, "your own credentials") {
 		t.Errorf("link %+v, want it to say that AWS has not answered", group)
 	}
-	if health.State != OK || !strings.Contains(health.Seen, "by the binding's status") {
-		t.Errorf("link %+v, want the health by the binding's status", health)
+	if health.State != OK || !strings.Contains(health.Seen, "according to the binding's status") {
+		t.Errorf("link %+v, want the health according to the binding's status", health)
 	}
 }
 
@@ -683,10 +683,10 @@ func TestExplainDoesNotTakeAnOpenGateForARegistration(t *testing.T) {
 		ready  bool
 		want   string
 	}{
-		{reason: "", want: "ok 10.0.0.1:8080 is registered, by the pod's condition"},
-		{reason: readiness.ReasonTimeout, want: "ok 10.0.0.1:8080 is registered, by the pod's condition"},
-		{reason: readiness.ReasonNotSelected, ready: true, want: "ok 10.0.0.1:8080 is registered, by the binding's status"},
-		{reason: readiness.ReasonNotManaged, ready: true, want: "ok 10.0.0.1:8080 is registered, by the binding's status"},
+		{reason: "", want: "ok 10.0.0.1:8080 is registered, according to the pod's condition"},
+		{reason: readiness.ReasonTimeout, want: "ok 10.0.0.1:8080 is registered, according to the pod's condition"},
+		{reason: readiness.ReasonNotSelected, ready: true, want: "ok 10.0.0.1:8080 is registered, according to the binding's status"},
+		{reason: readiness.ReasonNotManaged, ready: true, want: "ok 10.0.0.1:8080 is registered, according to the binding's status"},
 		{reason: readiness.ReasonBindingDeleted, want: "unknown only AWS knows whether 10.0.0.1:8080 is registered"},
 		{reason: readiness.ReasonConsentMissing, want: "unknown only AWS knows whether 10.0.0.1:8080 is registered"},
 	} {

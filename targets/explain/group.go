@@ -4,8 +4,8 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +27,8 @@ func (s groupState) link() Link {
 	if degraded.Reason == v1beta1.ReasonConsentMissing && s.status(v1beta1.ConditionReady).Reason != degraded.Reason {
 		advice = "" // it is only warned of
 	}
-	name := groupName(s.binding.Spec.TargetGroupARN)
+	arn := s.binding.Spec.TargetGroupARN
+	name := cmp.Or(elbv2.GroupName(arn), arn)
 	attached, known := s.attached()
 	switch {
 	case advice != "":
@@ -38,7 +39,7 @@ func (s groupState) link() Link {
 		return link("target group", Broken, "%s is attached to no load balancer: no health check runs, and no traffic comes", name).
 			advise("Have a listener or a rule of a load balancer forward to it")
 	case s.reading.answered():
-		return link("target group", OK, "%s has %s, by AWS%s", name, s.reading.healthCount(), s.remark())
+		return link("target group", OK, "%s has %s, according to AWS%s", name, s.reading.healthCount(), s.remark())
 	case s.reading != nil:
 		return s.unanswered(name)
 	default:
@@ -156,17 +157,9 @@ func (r *reading) healthCount() string {
 
 func statusCount(status v1beta1.TargetGroupBindingStatus) string {
 	if counts := status.Targets; counts != nil {
-		return fmt.Sprintf("%d healthy targets of %d, by the binding's status", counts.Healthy, counts.Registered)
+		return fmt.Sprintf("%d healthy targets of %d, according to the binding's status", counts.Healthy, counts.Registered)
 	}
 	return "no counts in the binding's status yet"
-}
-
-// groupName is the name in the ARN, or all of it when that is not to be found.
-func groupName(arn string) string {
-	if parts := strings.Split(arn, "/"); len(parts) == 3 {
-		return parts[1]
-	}
-	return arn
 }
 
 // status is the binding's condition of that type, the zero value when there is none.

@@ -49,9 +49,9 @@ func TestExplainReadsTheMarksOfTheIncumbent(t *testing.T) {
 		"its pass ended well":             {checkpoint: "a/b", at: unix(3 * time.Hour), want: "ok: " + well + " (2026-11-21T09:00:00Z, 3h0m0s ago)"},
 		"at a time that is not told":      {checkpoint: "a/b", at: "", want: "ok: " + well},
 		"at a time that is none":          {checkpoint: "a/b", at: "noon", want: "ok: " + well},
-		"its pass is under way":           {at: unix(29 * time.Second), want: "waiting: a pass of aws-load-balancer-controller is under way since 2026-11-21T11:59:31Z, or has not ended well"},
-		"its pass has failed":             {at: unix(30 * time.Second), advised: true, want: "broken: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:30Z, 30s ago): its last pass has not ended well"},
-		"the binding was just given back": {at: unix(time.Hour), change: young, want: "waiting: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:00:00Z, 1h0m0s ago): its last pass has not ended well"},
+		"its pass is under way":           {at: unix(29 * time.Second), want: "waiting: a pass of aws-load-balancer-controller has been under way since 2026-11-21T11:59:31Z, or has failed"},
+		"its pass has failed":             {at: unix(30 * time.Second), advised: true, want: "broken: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:30Z, 30s ago): its last pass has failed"},
+		"the binding was just given back": {at: unix(time.Hour), change: young, want: "waiting: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:00:00Z, 1h0m0s ago): its last pass has failed"},
 		"no checkpoint":                   {change: func(w *world) { w.binding.Annotations = nil }, advised: true, want: "unknown: " + no},
 		"no checkpoint yet":               {change: func(w *world) { w.binding.Annotations = nil; young(w) }, want: "waiting: " + no},
 		"no finalizer":                    {change: func(w *world) { w.binding.Finalizers = nil }, advised: true, want: "broken: " + unbegun},
@@ -93,7 +93,7 @@ func TestExplainOfAnIncumbentsBindingAsTextAndJSON(t *testing.T) {
 	want := `TargetGroupBinding shop/web
   ok       binding       registers pods at port http of Service "web"
   ok       registrar     aws-load-balancer-controller registers the targets: by the namespace's label targetgate.dev/protect, targetgate gives pods a preStop sleep, and no readiness gate
-  broken   incumbent     aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:00Z, 1m0s ago): its last pass has not ended well
+  broken   incumbent     aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:00Z, 1m0s ago): its last pass has failed
                          -> It tries again by itself, at most 1,000 s later. Its log and the binding's events say why: kubectl -n shop describe targetgroupbinding web
 First broken link: incumbent
 `

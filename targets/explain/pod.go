@@ -30,7 +30,7 @@ type endpointState struct {
 
 // podEndpoint are the links of one pod.
 func (s *bindingState) podEndpoint(pod *corev1.Pod) Endpoint {
-	e := endpointState{s, pod, s.survey.EndpointOf(pod.UID)}
+	e := endpointState{s, pod, s.desired.endpointOf(pod.UID)}
 	out := Endpoint{Kind: "Pod", Name: pod.Name}
 	if e.endpoint != nil {
 		out.Target = e.endpoint.Target.String()
@@ -59,11 +59,11 @@ func (e endpointState) podSliceLink() Link {
 		return link("slice", Waiting, "does not list the pod just now; target %s stays as it is until then", e.endpoint.Target)
 	case e.endpoint != nil && e.endpoint.State != endpoints.Unselected:
 		return link("slice", OK, "lists the pod at %s", e.endpoint.Target)
-	case e.survey.Missing != "":
-		return link("slice", Unknown, "there is nothing to look for without the Service's port")
-	case !e.survey.Selects(e.pod):
-		return link("slice", Broken, "Service %q does not select the pod: it wants %s, and the pod has %s", e.survey.Service.Name,
-			labels.FormatLabels(e.survey.Service.Spec.Selector), labels.FormatLabels(e.pod.Labels)).
+	case e.desired.Missing != "":
+		return link("slice", Unknown, "not checked, because the Service's port was not found")
+	case !e.desired.selects(e.pod):
+		return link("slice", Broken, "Service %q does not select the pod: it wants %s, and the pod has %s", e.desired.Service.Name,
+			labels.FormatLabels(e.desired.Service.Spec.Selector), labels.FormatLabels(e.pod.Labels)).
 			advise("Give the pod those labels, or change the Service's selector")
 	case len(e.pod.Status.PodIPs) == 0:
 		return link("slice", Waiting, "does not list the pod, which has no address yet")
@@ -102,7 +102,7 @@ func (e endpointState) podLink() Link {
 		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", e.pod.Spec.NodeName).
 			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", e.pod.Spec.NodeName)
 	case containersReady:
-		return link("pod", OK, "its containers are ready since %s", stamp(ready.LastTransitionTime.Time))
+		return link("pod", OK, "its containers have been ready since %s", stamp(ready.LastTransitionTime.Time))
 	case e.endpoint != nil && e.endpoint.State == endpoints.Desired:
 		return link("pod", OK, "its containers are not ready, but the Service publishes it all the same")
 	}
@@ -179,13 +179,13 @@ func (e endpointState) gateLink() Link {
 	case condition == nil:
 		return link("gate", Waiting, "is closed, and has no condition yet")
 	case condition.Status != corev1.ConditionTrue:
-		return link("gate", Waiting, "is closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
+		return link("gate", Waiting, "closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	case otherGate(e.pod) != "":
 		return link("gate", Waiting, "is open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(e.pod))
 	case condition.Reason != "":
-		return link("gate", OK, "is open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
+		return link("gate", OK, "open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	default:
-		return link("gate", OK, "is open since %s: the load balancer had found the pod healthy", stamp(condition.LastTransitionTime.Time))
+		return link("gate", OK, "open since %s: the load balancer found the pod healthy", stamp(condition.LastTransitionTime.Time))
 	}
 }
 
@@ -205,10 +205,10 @@ func (e endpointState) ungatedLink() Link {
 	broken := func(format string, args ...any) Link {
 		return link("gate", Broken, "the pod has no readiness gate %s: %s", e.gate(), fmt.Sprintf(format, args...))
 	}
-	service := e.survey.Service
+	service := e.desired.Service
 	switch {
-	case !e.survey.Selects(e.pod):
-		return link("gate", OK, "the pod has none: gates come by the Service's selector, which does not select it")
+	case !e.desired.selects(e.pod):
+		return link("gate", OK, "the pod has none: only pods that the Service selects get one, and it does not select this pod")
 	case readiness.IsStatic(e.pod):
 		return link("gate", OK, "the pod has none: it is a static pod, for which the API server calls no webhook")
 	case len(e.binding.Name) > v1beta1.MaxBindingName:
@@ -227,9 +227,9 @@ func (e endpointState) ungatedLink() Link {
 	case e.pod.CreationTimestamp.Time.Before(service.CreationTimestamp.Time):
 		return broken("it was created before Service %q", service.Name).advise("To give it one, %s", restart)
 	default:
-		return broken("at its creation targetgate's webhook was away or not asked, the namespace had no label yet, "+
+		return broken("when it was created, targetgate's webhook did not answer or was not called, the namespace had no label yet, "+
 			"or the Service did not select it yet, as before a blue/green switch").
-			advise("See that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s; pods that the Service selects only "+
+			advise("Check that targetgate is ready and its MutatingWebhookConfiguration is installed, and %s; pods that the Service selects only "+
 				"later need a preStop sleep instead", restart)
 	}
 }

@@ -74,8 +74,8 @@ func (r registrar) untakenLink() *Link {
 	case r.hasBegun() || ownership.Unfenced(&r.binding.Spec) != "":
 		l = link("registrar", OK, "aws-load-balancer-controller registers the targets, in spite of the namespace's label: %s", r.notTaken)
 	default:
-		l = link("registrar", Broken, "nobody registers the targets: the namespace's label %s keeps aws-load-balancer-controller away, and "+
-			"targetgate does not take the binding: %s", ownership.RegisterLabel, r.notTaken).
+		l = link("registrar", Broken, "no controller registers the targets: the namespace's label %s keeps aws-load-balancer-controller away, "+
+			"and targetgate does not take the binding: %s", ownership.RegisterLabel, r.notTaken).
 			advise("Correct that, or leave the namespace to that controller: kubectl label namespace %s %s-",
 				r.binding.Namespace, ownership.RegisterLabel)
 	}

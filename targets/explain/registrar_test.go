@@ -78,9 +78,9 @@ func TestExplainSaysWhoRegisters(t *testing.T) {
 				"TargetGroupBinding other/first of the same target group. Label its namespace, too (kubectl label namespace other " +
 				"targetgate.dev/register=enabled), or remove the label from this one",
 		},
-		"nobody registers": {
+		"no controller registers": {
 			set: []func(*world){register, theirs, func(w *world) { w.binding.Finalizers = nil }, (*world).addRival}, cause: "registrar",
-			want: "broken: nobody registers the targets: the namespace's label targetgate.dev/register keeps aws-load-balancer-controller away, and " +
+			want: "broken: no controller registers the targets: the namespace's label targetgate.dev/register keeps aws-load-balancer-controller away, and " +
 				"targetgate does not take the binding: aws-load-balancer-controller has TargetGroupBinding other/first of the same target group. " +
 				"Label its namespace, too (kubectl label namespace other targetgate.dev/register=enabled), or remove the label from this one",
 		},

@@ -32,7 +32,7 @@ func TestExplainSaysWhyByTheStatus(t *testing.T) {
 		},
 		"targets refused": {
 			v1beta1.ReasonTargetsRefused, "10.0.0.9:80: no", ask,
-			"broken target: 10.0.0.1:8080 is not registered: TargetsRefused: 10.0.0.9:80: no -> That is of the binding's status:",
+			"broken target: 10.0.0.1:8080 is not registered: TargetsRefused: 10.0.0.9:80: no -> This is the binding's condition Ready:",
 			"broken 10.0.0.1:8080 is not registered: TargetsRefused",
 		},
 		"a ConfigMap that cannot be written": {
@@ -45,7 +45,7 @@ func TestExplainSaysWhyByTheStatus(t *testing.T) {
 		},
 		"under way": {
 			v1beta1.ReasonReconciling, "Registering", func(*world) {},
-			"broken target: 10.0.0.1:8080 is not registered, although the pod's containers are ready", "broken 10.0.0.1:8080 is not registered, although",
+			"broken target: 10.0.0.1:8080 is not registered, although the pod's containers have been ready", "broken 10.0.0.1:8080 is not registered, although",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestExplainKeepsTheStatusRemarkWithAWS(t *testing.T) {
 	w.answer(elbv2.Health{State: elbv2.StateHealthy})
 	w.degrade(v1beta1.ReasonUnreadyPodsKept, "unready ones stay")
 	group := w.explained(t).Chains[0].Links[4]
-	if want := "web has 1 healthy targets of 1, by AWS; UnreadyPodsKept: unready ones stay"; group.Seen != want {
+	if want := "web has 1 healthy targets of 1, according to AWS; UnreadyPodsKept: unready ones stay"; group.Seen != want {
 		t.Errorf("link %+v, want %q", group, want)
 	}
 }

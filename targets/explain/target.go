@@ -24,7 +24,7 @@ import (
 // targetLink is about whether the endpoint is in the target group.
 func (e endpointState) targetLink() Link {
 	if e.endpoint == nil {
-		return link("target", Unknown, "there is none without an endpoint")
+		return link("target", Unknown, "not checked, because there is no endpoint")
 	}
 	if why := e.refusal(); why != "" {
 		return link("target", Broken, "%s is not registered: %s", e.endpoint.Target, why).
@@ -40,13 +40,13 @@ func (e endpointState) targetLink() Link {
 func (e endpointState) toldTarget() Link {
 	switch ready := e.status(v1beta1.ConditionReady); {
 	case e.wasRegistered():
-		return link("target", OK, "%s is registered, by the pod's condition", e.endpoint.Target)
+		return link("target", OK, "%s is registered, according to the pod's condition", e.endpoint.Target)
 	case e.endpoint.State != endpoints.Desired:
 		return e.unwantedTarget()
 	case e.pod != nil && readiness.Has(e.pod, e.gate()) && !readiness.IsOpen(e.pod, e.gate()):
 		return e.unregistered()
 	case ready.Status == metav1.ConditionTrue && e.behind() == "":
-		return link("target", OK, "%s is registered, by the binding's status", e.endpoint.Target)
+		return link("target", OK, "%s is registered, according to the binding's status", e.endpoint.Target)
 	default:
 		return link("target", Unknown, "only AWS knows whether %s is registered", e.endpoint.Target).advise("Ask AWS: --aws")
 	}
@@ -93,7 +93,7 @@ func (e endpointState) readTarget() Link {
 // unwantedTarget is of an endpoint that the registrar does not add now; the links before say why.
 func (e endpointState) unwantedTarget() Link {
 	if e.endpoint.State == endpoints.NotReady {
-		return link("target", Waiting, "%s is registered when the pod's containers and its node are ready", e.endpoint.Target)
+		return link("target", Waiting, "%s will be registered once the pod's containers and its node are ready", e.endpoint.Target)
 	}
 	return link("target", Waiting, "%s is %s", e.endpoint.Target, e.endpoint.State)
 }
@@ -108,11 +108,11 @@ func (e endpointState) unregistered() Link {
 	case ready.Status != metav1.ConditionFalse, ready.Reason == v1beta1.ReasonReading, ready.Reason == v1beta1.ReasonReconciling:
 	default:
 		return link("target", Broken, "%s is not registered: %s: %s", e.endpoint.Target, ready.Reason, ready.Message).
-			advise("%s", cmp.Or(groupAdvice[ready.Reason], "That is of the binding's status: correct it; targetgate tries again by itself"))
+			advise("%s", cmp.Or(groupAdvice[ready.Reason], "This is the binding's condition Ready: correct what it names, and targetgate retries"))
 	}
-	return link("target", Broken, "%s is not registered, although the pod's containers are ready since %s",
+	return link("target", Broken, "%s is not registered, although the pod's containers have been ready since %s",
 		e.endpoint.Target, stamp(readySince(e.pod))).
-		advise("targetgate does that at once, and has not said why it did not: does it run, and watch the namespace? See its log")
+		advise("targetgate registers such a target at once: check that it runs and watches the namespace, and see its log")
 }
 
 func readySince(pod *corev1.Pod) time.Time {
@@ -129,7 +129,7 @@ func (e endpointState) leavingTarget() Link {
 	}
 	when := e.leavesWhen()
 	if !e.reading.answered() {
-		return link("target", Waiting, "%s is deregistered %s, and drains", e.endpoint.Target, when)
+		return link("target", Waiting, "%s will be deregistered %s, and then drains", e.endpoint.Target, when)
 	}
 	switch h, there := e.reading.health[e.endpoint.Target]; {
 	case !there:
@@ -137,7 +137,7 @@ func (e endpointState) leavingTarget() Link {
 	case h.State == elbv2.StateDraining:
 		return link("target", OK, "%s drains", e.endpoint.Target)
 	default:
-		return link("target", Waiting, "%s is still registered (%s), and is deregistered %s", e.endpoint.Target, h.State, when)
+		return link("target", Waiting, "%s is still registered (%s), and will be deregistered %s", e.endpoint.Target, h.State, when)
 	}
 }
 
@@ -161,7 +161,7 @@ func (e endpointState) leavesWhen() string {
 // healthLink is about what the load balancer says of the target: AWS's own word, or what targetgate last wrote of it.
 func (e endpointState) healthLink(target Link) Link {
 	if e.endpoint == nil || target.State == Broken || target.State == Waiting {
-		return link("health", Unknown, "there is none without a registered target")
+		return link("health", Unknown, "not checked, because no target is registered")
 	}
 	if e.reading.answered() {
 		h := e.reading.health[e.endpoint.Target]
@@ -182,7 +182,7 @@ func (e endpointState) toldHealth() Link {
 	case told:
 		return e.health(state, "not healthy", c.Reason, c.Message)
 	case allHealthy(e.binding.Status):
-		return link("health", OK, "all registered targets are healthy, by the binding's status")
+		return link("health", OK, "all registered targets are healthy, according to the binding's status")
 	default:
 		return link("health", Unknown, "not known without AWS: %s", statusCount(e.binding.Status)).
 			advise("Ask AWS: --aws")
@@ -220,12 +220,12 @@ func allHealthy(status v1beta1.TargetGroupBindingStatus) bool {
 
 // nodeEndpoints are the links of the nodes of a binding that registers nodes.
 func (s *bindingState) nodeEndpoints() []Endpoint {
-	if s.survey.NodesUnread {
+	if s.desired.NodesUnread {
 		return s.unreadNodes()
 	}
 	var out []Endpoint
-	for i := range s.survey.Endpoints {
-		ep := &s.survey.Endpoints[i]
+	for i := range s.desired.Ordered {
+		ep := &s.desired.Ordered[i]
 		links := []Link{nodeLink(ep)}
 		if ep.State == endpoints.Desired {
 			e := endpointState{bindingState: s, endpoint: ep}
@@ -234,8 +234,8 @@ func (s *bindingState) nodeEndpoints() []Endpoint {
 		}
 		out = append(out, Endpoint{Kind: "Node", Name: ep.Target.ID, Target: ep.Target.String(), Links: links})
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.survey.Odd)) {
-		out = append(out, Endpoint{Kind: "Node", Name: name, Links: []Link{link("node", Broken, "%s", s.survey.Odd[name])}})
+	for _, name := range slices.Sorted(maps.Keys(s.desired.Odd)) {
+		out = append(out, Endpoint{Kind: "Node", Name: name, Links: []Link{link("node", Broken, "%s", s.desired.Odd[name])}})
 	}
 	return out
 }

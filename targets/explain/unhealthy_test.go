@@ -31,16 +31,16 @@ func TestExplainSaysWhatTheStatusCounts(t *testing.T) {
 	}{
 		"all unhealthy": {
 			count(v1beta1.TargetCounts{Registered: 10, Unhealthy: 10}),
-			"broken target group: web has 0 healthy targets of 10, by the binding's status; 10 are unhealthy or unused, and no " +
+			"broken target group: web has 0 healthy targets of 10, according to the binding's status; 10 are unhealthy or unused, and no " +
 				"pod's gate says why -> Ask AWS which they are, and why: --aws",
 		},
 		"one unused": {
 			count(v1beta1.TargetCounts{Registered: 10, Healthy: 9, Unused: 1}),
-			"broken target group: web has 9 healthy targets of 10, by the binding's status; 1 are unhealthy",
+			"broken target group: web has 9 healthy targets of 10, according to the binding's status; 1 are unhealthy",
 		},
 		"one in its first checks": {
 			count(v1beta1.TargetCounts{Registered: 2, Healthy: 1, Initial: 1}),
-			"waiting target group: web has 1 healthy targets of 2, by the binding's status; 1 are in their first health checks",
+			"waiting target group: web has 1 healthy targets of 2, according to the binding's status; 1 are in their first health checks",
 		},
 		"the gate of a pod that has ended tells of another time": {
 			func(w *world) {

@@ -12,16 +12,16 @@
 //	         once, after Karpenter's when others are healthy or have had time for that
 //	delete   Karpenter deletes the Node once the nodes that replace it are ready: its targets are deregistered now, if they were not before
 //	evict    it evicts the guard, whose process (process.go, `targetgate guard`) gets SIGTERM and reads its own pod every 2 s
-//	answer   the keeper, in targetgate (keeper.go), writes the condition MayLeave of the guard's pod, beside the passes (answer.go):
+//	answer   the Answerer, in targetgate (answerer.go), writes the condition MayLeave of the guard's pod, beside the passes (answer.go):
 //	         False while a target group has the node, registered or draining; True when none has
 //	leave    the process ends when the condition is True, and after its longest wait in any case; the node goes
 //
 // A guard that is deleted although its node does not leave, as in an update of the chart, is told so and leaves after some 3 s. A guard
 // that nobody answers, because targetgate is down, stays for its longest wait: 6 minutes by default, which is AWS's default deregistration
-// delay plus one minute. An idle guard is a process that sleeps: it has no watch and makes no call. Nor does the keeper while no node
+// delay plus one minute. An idle guard is a process that sleeps: it has no watch and makes no call. Nor does the Answerer while no node
 // leaves and no guard is deleted.
 //
-// The keeper learns of guards and nodes from the registrar's watches (follow.go). How many guards wait is a metric (metrics.go).
+// The Answerer learns of guards and nodes from the registrar's watches (follow.go). How many guards wait is a metric (metrics.go).
 //
 // # Who waits for a guard
 //
@@ -49,6 +49,6 @@
 //
 // The condition is written with the permission that gates need anyway. The guard needs none but to read pods of its own namespace.
 //
-// Locks: Keeper.mu guards what is known of the guards. It is taken alone, and never held across a read of the cache, a write or a call
+// Locks: Answerer.mu guards what is known of the guards. It is taken alone, and never held across a read of the cache, a write or a call
 // to Left.
 package guards

@@ -14,23 +14,23 @@ import (
 )
 
 // FollowPods returns a handler that notes the guards that a watch of pods shows, and passes each change on.
-func (k *Keeper) FollowPods(next handler.EventHandler) handler.EventHandler {
-	return podFollower{next, k}
+func (a *Answerer) FollowPods(next handler.EventHandler) handler.EventHandler {
+	return podFollower{next, a}
 }
 
-// FollowNodes returns a handler that has the keeper look after each change of a node, and passes the change on.
-func (k *Keeper) FollowNodes(next handler.EventHandler) handler.EventHandler {
-	return nodeFollower{next, k}
+// FollowNodes returns a handler that has the Answerer look after each change of a node, and passes the change on.
+func (a *Answerer) FollowNodes(next handler.EventHandler) handler.EventHandler {
+	return nodeFollower{next, a}
 }
 
 type podFollower struct {
 	handler.EventHandler
-	keeper *Keeper
+	answerer *Answerer
 }
 
 // Create implements handler.EventHandler.
 func (f podFollower) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	f.keeper.see(e.Object.(*corev1.Pod))
+	f.answerer.see(e.Object.(*corev1.Pod))
 	f.EventHandler.Create(ctx, e, queue)
 }
 
@@ -38,74 +38,74 @@ func (f podFollower) Create(ctx context.Context, e event.CreateEvent, queue work
 func (f podFollower) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
 	if before.UID != after.UID {
-		f.keeper.forget(before)
+		f.answerer.forget(before)
 	}
-	f.keeper.see(after)
+	f.answerer.see(after)
 	f.EventHandler.Update(ctx, e, queue)
 }
 
 // Delete implements handler.EventHandler.
 func (f podFollower) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	f.keeper.forget(e.Object.(*corev1.Pod))
+	f.answerer.forget(e.Object.(*corev1.Pod))
 	f.EventHandler.Delete(ctx, e, queue)
 }
 
 type nodeFollower struct {
 	handler.EventHandler
-	keeper *Keeper
+	answerer *Answerer
 }
 
 // Create implements handler.EventHandler.
 func (f nodeFollower) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	f.keeper.lookSoon()
+	f.answerer.lookSoon()
 	f.EventHandler.Create(ctx, e, queue)
 }
 
 // Update implements handler.EventHandler.
 func (f nodeFollower) Update(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	f.keeper.lookSoon()
+	f.answerer.lookSoon()
 	f.EventHandler.Update(ctx, e, queue)
 }
 
 // Delete implements handler.EventHandler.
 func (f nodeFollower) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	f.keeper.lookSoon()
+	f.answerer.lookSoon()
 	f.EventHandler.Delete(ctx, e, queue)
 }
 
 // see notes a guard as it is now. A pod that runs on no node yet, or has ended, guards none.
-func (k *Keeper) see(pod *corev1.Pod) {
-	if !Is(pod, k.Namespace) {
+func (a *Answerer) see(pod *corev1.Pod) {
+	if !Is(pod, a.Namespace) {
 		return
 	}
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		k.forget(pod)
+		a.forget(pod)
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if g, known := k.guards[pod.UID]; known {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if g, known := a.guards[pod.UID]; known {
 		g.pod = pod
 	} else {
-		k.guards[pod.UID] = &guard{pod: pod}
+		a.guards[pod.UID] = &guard{pod: pod}
 	}
-	k.lookSoon()
+	a.lookSoon()
 }
 
 // forget is for a pod that is gone.
-func (k *Keeper) forget(pod *corev1.Pod) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, known := k.guards[pod.UID]; known {
-		delete(k.guards, pod.UID)
-		k.lookSoon()
+func (a *Answerer) forget(pod *corev1.Pod) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.guards[pod.UID]; known {
+		delete(a.guards, pod.UID)
+		a.lookSoon()
 	}
 }
 
 // lookSoon never blocks.
-func (k *Keeper) lookSoon() {
+func (a *Answerer) lookSoon() {
 	select {
-	case k.changed <- struct{}{}:
+	case a.changed <- struct{}{}:
 	default: // it will look
 	}
 }

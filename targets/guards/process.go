@@ -33,16 +33,16 @@ type Process struct {
 	Log         logr.Logger
 }
 
-// Run returns when the guard may leave. It does nothing until told ends, which is SIGTERM, but for one reading at the start: that it may
-// not read its pod is in the log before it matters.
-func (p Process) Run(told context.Context) {
-	if _, err := p.read(told); err != nil && told.Err() == nil {
+// Run returns when the guard may leave. It does nothing until signalled ends, which is SIGTERM, but for one reading at the start: that it
+// may not read its pod is in the log before it matters.
+func (p Process) Run(signalled context.Context) {
+	if _, err := p.read(signalled); err != nil && signalled.Err() == nil {
 		p.Log.Error(err, "Failed to read the guard's own pod, which it must when its node leaves")
 	}
 	p.Log.Info("Guarding the node until SIGTERM")
-	<-told.Done()
+	<-signalled.Done()
 	p.Log.Info("Waiting until the targets of the node have drained", "longestWait", p.LongestWait.String())
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(told), p.LongestWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(signalled), p.LongestWait)
 	defer cancel()
 	p.Log.Info("Leaving", "reason", p.wait(ctx))
 }

@@ -55,10 +55,10 @@ func TestProcessLeavesWhenItMay(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				told, tell := context.WithCancel(t.Context())
+				signalled, signal := context.WithCancel(t.Context())
 				var asked time.Time // SIGTERM
 				process := Process{LongestWait: longest, Log: logr.Discard(), Pod: func(ctx context.Context) (*corev1.Pod, error) {
-					if told.Err() == nil {
+					if signalled.Err() == nil {
 						return &corev1.Pod{}, nil
 					}
 					now := tc.said[0]
@@ -75,9 +75,9 @@ func TestProcessLeavesWhenItMay(t *testing.T) {
 				}}
 				time.AfterFunc(time.Hour, func() {
 					asked = time.Now()
-					tell()
+					signal()
 				})
-				process.Run(told)
+				process.Run(signalled)
 				if got := time.Since(asked); got < tc.want || got > tc.want+readPause/2 && tc.want < longest || got > longest+time.Second {
 					t.Errorf("left %s after SIGTERM, want %s", got, tc.want)
 				}
@@ -89,7 +89,7 @@ func TestProcessLeavesWhenItMay(t *testing.T) {
 // An idle guard costs one reading.
 func TestProcessIsIdleUntilItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told, tell := context.WithCancel(t.Context())
+		signalled, signal := context.WithCancel(t.Context())
 		readings := 0
 		process := Process{LongestWait: longest, Log: logr.Discard(), Pod: func(context.Context) (*corev1.Pod, error) {
 			readings++
@@ -97,7 +97,7 @@ func TestProcessIsIdleUntilItIsTold(t *testing.T) {
 		}}
 		done := make(chan struct{})
 		go func() {
-			process.Run(told)
+			process.Run(signalled)
 			close(done)
 		}()
 		time.Sleep(24 * time.Hour) // of the bubble
@@ -105,7 +105,7 @@ func TestProcessIsIdleUntilItIsTold(t *testing.T) {
 		if readings != 1 {
 			t.Errorf("%d readings in a day, want the one at the start", readings)
 		}
-		tell()
+		signal()
 		<-done
 		if readings != 2 {
 			t.Errorf("%d readings, want one after SIGTERM", readings)

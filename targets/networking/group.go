@@ -223,6 +223,7 @@ func (p *groupPass) grant(ctx context.Context, d *ruleset.Decision, out *outcome
 	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
 		return p.ec2.Authorize(ctx, p.class, p.id, rules)
 	})
+	sent.log(ctx, "Added security group rules", p.id)
 	for _, rule := range d.Grants {
 		switch err := sent.results[rule]; {
 		case err == nil:
@@ -283,6 +284,7 @@ func (p *groupPass) revoke(ctx context.Context, d *ruleset.Decision, out *outcom
 	sent := send(ctx, rules, func(ctx context.Context, rules []ec2.Permission) error {
 		return p.ec2.Revoke(ctx, p.class, p.id, rules)
 	})
+	sent.log(ctx, "Removed security group rules", p.id)
 	for _, permission := range rules {
 		if err := sent.results[permission.Rule]; err == nil || ec2.IsRuleNotFound(err) {
 			rulesTotal.WithLabelValues("revoked").Inc()

@@ -71,8 +71,8 @@ const (
 	workers = 4
 	// The pauses of a binding or a security group after failures.
 	firstPause, maxPause = time.Second, retry.MaxBackoff
-	// gatherPause is for which a security group waits for more changes: bindings change together, and it is read for each pass.
-	gatherPause = 100 * time.Millisecond
+	// coalescePause is for which a security group waits for more changes: bindings change together, and it is read for each pass.
+	coalescePause = 100 * time.Millisecond
 )
 
 // Manager makes the inbound rules that bindings ask for. Safe for concurrent use; only the leader starts one.

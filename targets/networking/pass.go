@@ -168,16 +168,16 @@ func (m *Manager) finishPass(ctx context.Context, id string, out outcome) {
 func (out *outcome) tell(ctx context.Context, id string, news, stuck bool) {
 	log := ctrl.LoggerFrom(ctx)
 	if stay := append(slices.Clone(out.unowned), out.kept...); news && len(stay) > 0 {
-		log.Info("Rules with aws-load-balancer-controller's description stay in a security group though no binding needs them: "+
-			"remove them by hand if nothing else does", "rules", leftText(map[string][]ec2.Rule{id: stay}),
+		log.Info("Keeping security group rules with aws-load-balancer-controller's description that no binding needs: "+
+			"remove them by hand if nothing else needs them", "rules", leftText(map[string][]ec2.Rule{id: stay}),
 			"notOurs", len(out.unowned), "perhapsUsedByOthers", len(out.kept))
 	}
 	if stuck {
-		log.Info("EC2 does not remove rules that no binding needs any more, will retry",
+		log.Info("Failed to remove security group rules that no binding needs any longer, will retry",
 			"securityGroup", id, "reason", awserr.Message(out.stuck))
 	}
 	if len(out.lost) > 0 {
-		log.Info("Somebody else has removed rules that bindings need from a security group: they were added again",
+		log.Info("Added security group rules again that someone else had removed and bindings need",
 			"rules", leftText(map[string][]ec2.Rule{id: out.lost}))
 	}
 }

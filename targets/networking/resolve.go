@@ -187,7 +187,7 @@ func (m *Manager) store(due dueBinding, found resolution) bool {
 func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules) {
 	wake := func(id string, group *groupState) {
 		group.tenant = state.want.Key.Namespace
-		m.groupQueue.AddAfter(id, gatherPause)
+		m.groupQueue.AddAfter(id, coalescePause)
 	}
 	for id := range wishes {
 		if m.groups[id] == nil {
@@ -207,7 +207,7 @@ func (m *Manager) wakeAbout(state *bindingState, wishes map[string]ruleset.Rules
 func (m *Manager) wakeBlocked(state *bindingState) {
 	for id, group := range m.groups {
 		if slices.ContainsFunc(group.last.held, state.reach.Touches) {
-			m.groupQueue.AddAfter(id, gatherPause)
+			m.groupQueue.AddAfter(id, coalescePause)
 		}
 	}
 }

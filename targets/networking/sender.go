@@ -6,6 +6,9 @@ package networking
 import (
 	"context"
 	"errors"
+	"slices"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/ec2"
@@ -60,6 +63,20 @@ func (s *sender) part(ctx context.Context, rules []ec2.Permission) {
 func (s *sender) set(rules []ec2.Permission, err error) {
 	for _, permission := range rules {
 		s.results[permission.Rule] = err
+	}
+}
+
+// log tells which rules EC2 has taken, if any. What it had taken before, or lacked already, is no change.
+func (s *sender) log(ctx context.Context, message, securityGroup string) {
+	var rules []string
+	for rule, err := range s.results {
+		if err == nil {
+			rules = append(rules, rule.String())
+		}
+	}
+	if len(rules) > 0 {
+		slices.Sort(rules)
+		ctrl.LoggerFrom(ctx).Info(message, "securityGroup", securityGroup, "rules", rules)
 	}
 }
 

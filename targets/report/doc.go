@@ -4,13 +4,13 @@
 // Package report tells operators of bindings, by events and metrics. Where the incumbent has a reason or name for something, we use the
 // same. What the status of a binding says is made in package status.
 //
-//	reporter.go  the Reporter, which records events, and counts what they tell; texts about lost and late targets, and pods with too
-//	             many gates
-//	notices.go   texts of other events: drift, odd nodes and EndpointSlices that a pass has found, what a deleted binding may leave in
-//	             its group. What keeps a binding from working, such as BackendNotFound, is told in package status
-//	untold.go    when an event about lost or late targets is due
-//	metrics.go   counters of a binding's drift and of unready pods kept; how long passes take; who leads
-//	gauges.go    gauges of a binding, as its last pass has found it: targets, conditions, waiting pods
+//	reporter.go    the Reporter, which records events, and counts what they tell; texts about lost and late targets, and pods with too
+//	               many gates
+//	notices.go     texts of other events: drift, odd nodes and EndpointSlices that a pass has found, what a deleted binding may leave in
+//	               its group. What keeps a binding from working, such as BackendNotFound, is told in package status
+//	unreported.go  when an event about lost or late targets is due
+//	metrics.go     counters of a binding's drift and of unready pods kept; how long passes take; who leads
+//	gauges.go      gauges of a binding, as its last pass has found it: targets, conditions, waiting pods
 //
 // Whether deregistrations are in time is measured in package targetgroup.
 //

@@ -42,9 +42,8 @@ func Notices(
 	}
 	if len(p.TimedOut) > 0 {
 		add("timedOut", events.Warning("ReplacementTimedOut", "Deregister",
-			"Deregistering targets that are no longer wanted, or whose nodes are to be replaced, although not all others serve after "+
-				"--replacement-timeout=%s",
-			policy.ReplacementTimeout))
+			"Deregistering targets that are no longer wanted, or whose nodes are to be replaced: --replacement-timeout=%s is over, and not all "+
+				"replacements are healthy", policy.ReplacementTimeout))
 	}
 	for _, target := range p.Foreign {
 		add("foreign "+target.String(), events.Warning(reasonForeignTarget, "Deregister",
@@ -53,7 +52,7 @@ func Notices(
 	for _, pod := range p.CutShort {
 		out["cut short "+string(pod.UID)] = events.Notice{On: pod, Event: events.Warning("GracePeriodTooShort", "Deregister",
 			"The pod was deleted with a grace period of %d s, shorter than its preStop sleep: it gets SIGTERM while the load balancer may "+
-				"still send requests to it. Drain, evict and delete without a grace period, so that the pod's own applies (%d s)",
+				"still send requests to it. Set no grace period when you drain, evict or delete, so that the pod's own applies (%d s)",
 			*pod.DeletionGracePeriodSeconds, *pod.Spec.TerminationGracePeriodSeconds)}
 	}
 	if delayDenied != nil { // nothing that is done depends on it
@@ -71,7 +70,7 @@ func FailedCleanup(arn string, refusals, left []string) events.Event {
 		which = strings.Join(left, ", ")
 	}
 	return events.Warning("FailedCleanup", "Cleanup", "The binding is deleted, but AWS refuses to deregister its targets from %s: %s. "+
-		"These may remain: %s", arn, strings.Join(refusals, "; "), which)
+		"Deregister what remains yourself: %s", arn, strings.Join(refusals, "; "), which)
 }
 
 // LostRecord says what a binding that is gone may have left in a shared target group.
@@ -83,11 +82,11 @@ func LostRecord(configMap, arn string) events.Event {
 // IgnoredRecord says that a record of a shared group is not believed: it is that of an earlier binding, or nobody knows whose it is.
 func IgnoredRecord(configMap string, ofEarlier bool) events.Event {
 	if ofEarlier {
-		return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s is that of an earlier binding of this name, so it is written anew, "+
-			"and none of the targets that it lists is deregistered for that. They were deregistered with that binding unless its finalizer was "+
-			"removed by hand: only then, deregister yourself those that are left", configMap)
+		return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s belongs to an earlier binding of this name, so targetgate "+
+			"overwrites it, and deregisters none of the targets that it lists. If that binding's finalizer was removed by hand, targets of it "+
+			"may be left: deregister those yourself", configMap)
 	}
-	return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s was there before any target was registered for the binding, so it is "+
-		"written anew: none of the targets that it lists is deregistered for that. If one of them is left over from an earlier binding, "+
+	return events.Warning("RecordIgnored", "Reconcile", "ConfigMap %s existed before any target was registered for the binding, so "+
+		"targetgate overwrites it, and deregisters none of the targets that it lists. If an earlier binding has left one of them, "+
 		"deregister it yourself", configMap)
 }

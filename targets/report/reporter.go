@@ -28,12 +28,12 @@ func (r Reporter) Event(on runtime.Object, e events.Event) {
 	e.Record(r.Recorder, on)
 }
 
-// RecordNew records events for what a pass has found and the one before had not. It returns what the next pass takes as told.
-func (r Reporter) RecordNew(told map[string]bool, found map[string]events.Notice) map[string]bool {
+// RecordNew records events for what a pass has found and the one before had not. It returns what the next pass takes as emitted.
+func (r Reporter) RecordNew(emitted map[string]bool, found map[string]events.Notice) map[string]bool {
 	now := map[string]bool{}
 	for key, n := range found {
 		now[key] = true
-		if !told[key] {
+		if !emitted[key] {
 			r.Event(n.On, n.Event)
 		}
 	}
@@ -41,16 +41,16 @@ func (r Reporter) RecordNew(told map[string]bool, found map[string]events.Notice
 }
 
 // Lost counts targets that others have deregistered since the last pass, and tells of them when an event is due.
-func (r Reporter) Lost(binding *v1beta1.TargetGroupBinding, lost *Untold, targets []elbv2.Target) {
+func (r Reporter) Lost(binding *v1beta1.TargetGroupBinding, lost *Unreported, targets []elbv2.Target) {
 	countLost(binding, len(targets))
 	if names := lost.due(targets, r.Clock.Now()); names != "" {
 		r.Event(binding, events.Warning(reasonTargetMissing, "Register",
-			"Others have deregistered these targets, which are registered again if they are still wanted: %s", names))
+			"Someone else has deregistered these targets; targetgate registers those again that are still wanted: %s", names))
 	}
 }
 
 // Late tells of targets that were deregistered after their deadlines since the last pass, when an event is due.
-func (r Reporter) Late(binding *v1beta1.TargetGroupBinding, late *Untold, targets []elbv2.Target) {
+func (r Reporter) Late(binding *v1beta1.TargetGroupBinding, late *Unreported, targets []elbv2.Target) {
 	if names := late.due(targets, r.Clock.Now()); names != "" {
 		r.Event(binding, events.Warning(reasonDeregisteredLate, "Deregister",
 			"AWS accepted the deregistration of these targets too late: the load balancer may still have sent requests to their pods after "+

@@ -116,8 +116,8 @@ func (in Input) ready() metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
 	case !in.Plan.ReplacedAt.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
-		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until others are healthy, for %s at most; those whose nodes are to be "+
-			"replaced stay until as many others are", in.Policy.ReplacementTimeout)
+		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until their replacements are healthy, for %s at most; nodes that are to "+
+			"be replaced stay until as many others are healthy", in.Policy.ReplacementTimeout)
 	case in.Group.Working:
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
 	default:
@@ -139,7 +139,7 @@ func (in Input) trouble() (reason, message string) {
 	case in.Unsupported != "":
 		return v1beta1.ReasonNotSupported, in.Unsupported
 	case in.Forbidden != "":
-		return v1beta1.ReasonRoleNotAllowed, "AWS is not asked, and targets are left as they are: " + in.Forbidden
+		return v1beta1.ReasonRoleNotAllowed, "targetgate makes no AWS call for this binding, and its targets stay as they are: " + in.Forbidden
 	case err != nil:
 		return awsReason(err), awserr.Message(err)
 	case in.Hold.Withheld && in.Hold.Reason != "":

@@ -61,7 +61,7 @@ func New(binding *v1beta1.TargetGroupBinding, subnets *Subnets, now time.Time) *
 		g.settings.take(settings, now)
 	}
 	if !binding.IsHeld() {
-		g.seen.newTill = now.Add(SettleTime)
+		g.seen.newTill = now.Add(elbv2.SettleTime)
 	}
 	return g
 }

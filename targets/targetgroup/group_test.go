@@ -75,7 +75,7 @@ func TestGroupLeavingPodOfFailedRegistrationIsDeregistered(t *testing.T) {
 		t.Errorf("after a failed registration: %+v, want the target deregistered", g.Snapshot().Targets[one])
 	}
 	g.readNothing(time.Second)
-	g.readNothing(time.Second + UnshownFor)
+	g.readNothing(time.Second + elbv2.OmissionTime)
 	if targets := g.Snapshot().Targets; len(targets) != 0 {
 		t.Errorf("after two readings without the target: %+v, want it forgotten", targets)
 	}
@@ -98,18 +98,18 @@ func TestGroupForgetsTargetThatTwoReadingsDoNotShow(t *testing.T) {
 		second  time.Duration // after the first
 		want    bool          // it may be in the group
 	}{
-		"shown before":             {before: shown, first: 5 * time.Second, second: UnshownFor},
-		"soon one after the other": {before: shown, first: 5 * time.Second, second: UnshownFor - 1, want: true},
-		"shown in between":         {before: shown, between: shown, first: time.Second, second: 2 * UnshownFor, want: true},
-		"expected":                 {before: func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) }, first: time.Second, second: UnshownFor},
+		"shown before":             {before: shown, first: 5 * time.Second, second: elbv2.OmissionTime},
+		"soon one after the other": {before: shown, first: 5 * time.Second, second: elbv2.OmissionTime - 1, want: true},
+		"shown in between":         {before: shown, between: shown, first: time.Second, second: 2 * elbv2.OmissionTime, want: true},
+		"expected":                 {before: func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) }, first: time.Second, second: elbv2.OmissionTime},
 		"expected, and soon after": {before: func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) }, first: time.Second, second: 1, want: true},
 		"registered without an answer": {
-			before: func(g *Group) { g.registerForTest(one, 0, errors.New("no answer")) }, first: time.Second, second: UnshownFor,
+			before: func(g *Group) { g.registerForTest(one, 0, errors.New("no answer")) }, first: time.Second, second: elbv2.OmissionTime,
 		},
 		"registered without an answer in between": {
 			before:  func(g *Group) { g.Expect(slices.Values([]elbv2.Target{one}), noon) },
 			between: func(g *Group) { g.registerForTest(one, 2*time.Second, errors.New("no answer")) },
-			first:   time.Second, second: UnshownFor, want: true,
+			first:   time.Second, second: elbv2.OmissionTime, want: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestGroupDistrustsHealthOfEarlierPod(t *testing.T) {
 		"drains since just now": {before: Target{Presence: Draining, CalledAt: noon}, readings: map[time.Duration]elbv2.Health{time.Second: healthy}},
 		"initial in between":    {before: Target{Presence: Draining, CalledAt: noon}, readings: map[time.Duration]elbv2.Health{time.Second: initial, 2 * time.Second: healthy}, want: elbv2.StateHealthy},
 		"drains for long": {
-			before: Target{Presence: Draining, CalledAt: noon.Add(-SettleTime)}, readings: map[time.Duration]elbv2.Health{time.Second: healthy},
+			before: Target{Presence: Draining, CalledAt: noon.Add(-elbv2.SettleTime)}, readings: map[time.Duration]elbv2.Health{time.Second: healthy},
 			want: elbv2.StateHealthy,
 		},
 		"healthy after two checks could fail":  {before: Target{Presence: Registered}, readings: map[time.Duration]elbv2.Health{25 * time.Second: healthy}, want: elbv2.StateHealthy},

@@ -124,7 +124,7 @@ func (g *Group) registerDone(batch Registrations, zones map[elbv2.Target]string,
 		t.Registering = false
 		switch {
 		case err == nil:
-			t.registered(uid, zones[id], now, noticeTime(g.settings.last))
+			t.registered(uid, zones[id], now, detectionTime(g.settings.last))
 		case !noEffect:
 			t.failed(now, uid, awserr.Message(err))
 		case len(batch) == 1 && !learnt:
@@ -145,9 +145,9 @@ func (g *Group) registerDone(batch Registrations, zones map[elbv2.Target]string,
 }
 
 // registered notes that the target is registered for that pod. One that was there already keeps its zone.
-func (t *Target) registered(uid types.UID, zone string, now time.Time, notice time.Duration) {
+func (t *Target) registered(uid types.UID, zone string, now time.Time, detection time.Duration) {
 	t.own(uid, now)
-	t.inherit(now, notice)
+	t.inherit(now, detection)
 	if t.Presence != Registered {
 		t.Health = elbv2.Health{
 			State:       elbv2.StateInitial,

@@ -124,15 +124,15 @@ func settingsOf(tg elbv2.TargetGroup) *v1beta1.TargetGroupSettings {
 	}
 }
 
-// defaultNotice is how long a load balancer may need to notice that a target has become another, while its health check
+// defaultDetection is how long a load balancer may need to notice that a target has become another, while its health check
 // settings are not known.
-const defaultNotice = 5 * time.Minute
+const defaultDetection = 5 * time.Minute
 
-// noticeTime is how long the load balancer needs to find out that a healthy target has become another, by its health
+// detectionTime is how long the load balancer needs to find out that a healthy target has become another, by its health
 // check settings; a long time while they are not known.
-func noticeTime(settings *v1beta1.TargetGroupSettings) time.Duration {
+func detectionTime(settings *v1beta1.TargetGroupSettings) time.Duration {
 	if settings == nil || settings.HealthCheck.UnhealthyThreshold == 0 {
-		return defaultNotice
+		return defaultDetection
 	}
 	check := settings.HealthCheck
 	return time.Duration(check.UnhealthyThreshold*check.IntervalSeconds+check.TimeoutSeconds) * time.Second

@@ -45,7 +45,7 @@ func (s *Snapshot) Complete() bool { return !s.ReadAt.IsZero() }
 // ShowsAll reports whether nothing is in the group that an earlier process has registered and no reading has shown: two readings have not,
 // or there was no such process.
 func (s *Snapshot) ShowsAll() bool {
-	return s.Complete() && (!s.NewTill.IsZero() || s.ReadAt.Sub(s.FirstReadAt) >= UnshownFor)
+	return s.Complete() && (!s.NewTill.IsZero() || s.ReadAt.Sub(s.FirstReadAt) >= elbv2.OmissionTime)
 }
 
 // Failure is the error of the most urgent kind of call that fails, nil when none does. That there is no such group explains every

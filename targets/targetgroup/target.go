@@ -14,14 +14,6 @@ import (
 	"github.com/targetgate/targetgate/targets/endpoints"
 )
 
-// SettleTime is how long our own accepted call outweighs a reading that does not show its effect: AWS answers 200 before anything
-// has happened.
-const SettleTime = 10 * time.Second
-
-// UnshownFor is how far apart two readings of the whole group must be, at least, that do not show a target for it not to be there: one may
-// leave it out.
-const UnshownFor = 5 * time.Second
-
 // Brief is how long the first health checks, or a change that comes and goes with every pod of a rollout, must last before it is
 // written to an object: each write is read by everybody who watches.
 const Brief = 5 * time.Second
@@ -74,14 +66,14 @@ func (t *Target) own(uid types.UID, since time.Time) {
 }
 
 // inherit says from when a healthy state can be believed of a target that an earlier pod may have had: of one that was
-// registered when the load balancer, by its health check settings, had notice that it is another now; of one that
+// registered when the load balancer, by its health check settings, has detected that it is another now; of one that
 // drained when the readings show that it did.
-func (t *Target) inherit(now time.Time, notice time.Duration) {
+func (t *Target) inherit(now time.Time, detection time.Duration) {
 	switch t.Presence {
 	case Registered:
-		t.TrustFrom = now.Add(notice)
+		t.TrustFrom = now.Add(detection)
 	case Draining:
-		t.TrustFrom = t.CalledAt.Add(SettleTime)
+		t.TrustFrom = t.CalledAt.Add(elbv2.SettleTime)
 	}
 }
 
@@ -219,7 +211,7 @@ func (t *Target) miss(started time.Time) {
 }
 
 // mayStillBeIn takes a reading that does not show the target, and reports whether it may be in the group all the same: until another one
-// does not, UnshownFor later.
+// does not, elbv2.OmissionTime later.
 func (t *Target) mayStillBeIn(started time.Time) bool {
 	switch {
 	case !t.MayBeIn():
@@ -229,12 +221,12 @@ func (t *Target) mayStillBeIn(started time.Time) bool {
 		t.FailedAt = started
 		return true
 	default:
-		return started.Sub(t.FailedAt) < UnshownFor
+		return started.Sub(t.FailedAt) < elbv2.OmissionTime
 	}
 }
 
 // outweighs reports whether our own calls say more about the target than a reading started at started does: calls that are under
-// way or were answered since, and for SettleTime calls whose effect the reading does not show.
+// way or were answered since, and for elbv2.SettleTime calls whose effect the reading does not show.
 func (t *Target) outweighs(started time.Time, shown bool, h elbv2.Health) bool {
 	if t.UnderWay() || t.CalledAt.After(started) || t.FailedAt.After(started) {
 		return true
@@ -245,7 +237,7 @@ func (t *Target) outweighs(started time.Time, shown bool, h elbv2.Health) bool {
 	} else if shown {
 		seen = Registered
 	}
-	settling := started.Sub(t.CalledAt) < SettleTime && !t.CalledAt.IsZero()
+	settling := started.Sub(t.CalledAt) < elbv2.SettleTime && !t.CalledAt.IsZero()
 	return settling && (seen == Registered) != (t.Presence == Registered)
 }
 

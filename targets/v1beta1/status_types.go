@@ -14,7 +14,7 @@ type TargetGroupBindingStatus struct {
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are Ready and Degraded.
+	// Conditions are Ready and Degraded, and NetworkingReady if targetgate adds the inbound rules of spec.networking.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

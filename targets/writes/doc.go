@@ -6,4 +6,9 @@
 //
 //	writes.go  Queue, and the limits of each kind of write
 //	shares.go  whose write is the next one
+//
+// Claims are not queued: each binding has at most one under way. Nor are the records of inbound rules, of which package networking writes
+// one for each security group at a time, with a limit of its own.
+//
+// Locks: shares.mu guards the keys that wait in a queue. It is taken under that of client-go's queue or alone, and under it no other is.
 package writes

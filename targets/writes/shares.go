@@ -10,7 +10,8 @@ import (
 
 // shares holds the keys that wait in a queue. Next is a key of the namespace that has the fewest writes under way. So a namespace alone
 // takes all places; where several want them each gets its share, also beside one whose writes take long, as its admission webhook does not
-// answer. Each operation takes time in proportion to the places, at most. Under the lock no other is taken.
+// answer. client-go's own workqueue.Queue is first in, first out, and knows no namespaces. Each operation takes time in proportion to the
+// places, at most. Under the lock no other is taken.
 type shares[K comparable] struct {
 	namespaceOf func(K) string
 

@@ -27,6 +27,8 @@ const (
 const (
 	// Timeout bounds one write.
 	Timeout = 5 * time.Second
+	// ClaimTimeout bounds the writes of one claim. The API server gives a request up after as long.
+	ClaimTimeout = time.Minute
 	// RetryPause is the pause after a write that failed.
 	RetryPause = 2 * time.Second
 	// ConflictPause is the pause after a write that came too late: the cache has yet to show what it missed.

@@ -22,7 +22,7 @@ import (
 
 const (
 	testRole    = "arn:aws:iam::210987654321:role/shared"
-	wantConsent = "nobody has consented to this binding: the target group's owner can, by the tag targetgate.dev/bind=prod/shop/web"
+	wantConsent = "there is no consent for this binding: the target group's owner can give it with the tag targetgate.dev/bind=prod/shop/web"
 )
 
 func withRole(role string) change {

@@ -7,13 +7,13 @@ import (
 	"net"
 	"regexp"
 	"slices"
-	"strings"
 
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -79,7 +79,7 @@ func groupName(arn string) (name string, wellFormed bool) {
 	if !groupARNPattern.MatchString(arn) {
 		return "", false
 	}
-	return strings.Split(arn, "/")[1], true
+	return elbv2.GroupName(arn), true
 }
 
 // roleFaults never shows the external ID, because some treat it as a secret.

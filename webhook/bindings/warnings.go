@@ -149,8 +149,8 @@ func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancer
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf("a new target may take %s to become healthy (health check interval %s, timeout %s, "+
-		"healthy threshold %d): a rollout waits that long for each batch of pods", inSeconds(all), inSeconds(check.Interval),
-		inSeconds(check.Timeout), check.HealthyThreshold)}
+		"healthy threshold %d), and each batch of a rollout waits that long: set a shorter interval", inSeconds(all),
+		inSeconds(check.Interval), inSeconds(check.Timeout), check.HealthyThreshold)}
 }
 
 func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
@@ -184,5 +184,6 @@ func warnOfGrace(delay, grace time.Duration, pod string) admission.Warnings {
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf("the deregistration delay is %s, but the grace period of pod %q is only %s: "+
-		"the load balancer lets requests run longer than the pod does", inSeconds(delay), pod, inSeconds(grace))}
+		"requests in flight that take longer fail when the pod ends: raise terminationGracePeriodSeconds, or lower the deregistration delay "+
+		"if no request takes that long", inSeconds(delay), pod, inSeconds(grace))}
 }

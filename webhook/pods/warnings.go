@@ -70,8 +70,8 @@ func (p *protection) noTimeLeft(pod *podView, slept int64) string {
 	for i := range pod.containers() {
 		c := &pod.containers()[i]
 		if sleep := c.sleep(); sleep >= p.grace && sleep != slept {
-			return fmt.Sprintf("the preStop of container %q sleeps %d s of a terminationGracePeriodSeconds of %d, "+
-				"which leaves the app 2 s to shut down after SIGTERM: raise the latter by what the app needs", cut(c.Name), sleep, p.grace)
+			return fmt.Sprintf("the preStop of container %q sleeps %d s, all of the terminationGracePeriodSeconds of %d, "+
+				"which leaves the app 2 s to shut down after SIGTERM: raise the grace period by what the app needs", cut(c.Name), sleep, p.grace)
 		}
 	}
 	return ""

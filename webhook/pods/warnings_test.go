@@ -127,8 +127,8 @@ func TestSpotWarningDependsOnSleepAndProtocol(t *testing.T) {
 
 func TestSleepThatLeavesNoTimeIsWarnedOf(t *testing.T) {
 	const (
-		noTime = `the preStop of container "web" sleeps %d s of a terminationGracePeriodSeconds of %d, ` +
-			`which leaves the app 2 s to shut down after SIGTERM: raise the latter by what the app needs`
+		noTime = `the preStop of container "web" sleeps %d s, all of the terminationGracePeriodSeconds of %d, ` +
+			`which leaves the app 2 s to shut down after SIGTERM: raise the grace period by what the app needs`
 		short = `the preStop of container "web" sleeps %d s, but the load balancer may keep sending for 30 s: lengthen or remove it`
 	)
 	tests := map[string]struct {

@@ -8,7 +8,7 @@ package turns
 import "container/list"
 
 // Queue holds values of tenants, each with a line of its own. The tenants take turns. Each operation takes the same time, however long the
-// queue is. The zero value is an empty queue. It is not safe for concurrent use.
+// queue is. A container/list alone knows no tenants. The zero value is an empty queue. It is not safe for concurrent use.
 type Queue[V any] struct {
 	lines   list.List                // of *line[V], the next one first; none is empty
 	tenants map[string]*list.Element // of lines, by tenant

@@ -54,20 +54,20 @@ var (
 	WAFv2ACL = add(Annotation{
 		Name: "wafv2-acl-arn", Scope: OfGroup, Combine: Agree,
 		Example: "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/1a2b",
-		Doc: "The ARN of the AWS WAF web ACL of the load balancer; none takes the present one off. Without it nothing is changed. " +
-			"A new Ingress gets its host name once the web ACL is set.",
+		Doc: "The ARN of the AWS WAF web ACL of the load balancer; \"none\" removes the present one. Without it nothing is " +
+			"changed. A new Ingress gets its host name once the web ACL is set.",
 	}, parseWebACL)
 	WAFv2ACLName = add(Annotation{
 		Name: "wafv2-acl-name", Scope: OfGroup, Combine: Agree,
 		Example: "edge",
-		Doc:     "The name of the regional AWS WAF web ACL of the load balancer; none takes the present one off. It overrides wafv2-acl-arn.",
+		Doc:     "The name of the regional AWS WAF web ACL of the load balancer; \"none\" removes the present one. It overrides wafv2-acl-arn.",
 	}, parseText)
 	WAFClassicACL = add(Annotation{
 		Name: "waf-acl-id", Scope: OfGroup, Combine: Agree,
 		Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
-		Doc: "The ID of the AWS WAF Classic web ACL of the load balancer; none takes the present one off. Without it nothing is changed. AWS " +
-			"has retired the service: put wafv2-acl-arn in its place, and AWS has that web ACL take over; a group cannot have both. The ID has no " +
-			"effect in a Region where the name of the service's endpoint does not exist.",
+		Doc: "The ID of the AWS WAF Classic web ACL of the load balancer; \"none\" removes the present one. Without it nothing " +
+			"is changed. AWS has retired the service: put wafv2-acl-arn in its place, and AWS has that web ACL take over; a group cannot have " +
+			"both. The ID has no effect in a Region where the name of the service's endpoint does not exist.",
 	}, parseClassicACL)
 	WAFClassicACLAlias = add(Annotation{
 		Name: "web-acl-id", Scope: OfGroup, Combine: Agree, Example: "8d1e4a3c-0b52-4f8e-9a41-6c7d2e5f9b10",
@@ -217,12 +217,12 @@ var (
 		Example: "3",
 	}, intBetween(2, 120))
 	HealthyThreshold = add(Annotation{
-		Name: "healthy-threshold-count", Scope: OfTargetGroup, Default: "2", Doc: "The passed health checks that make a target healthy.",
-		Example: "2",
+		Name: "healthy-threshold-count", Scope: OfTargetGroup, Default: "2", Example: "2",
+		Doc: "How many passed health checks in a row make an unhealthy target healthy.",
 	}, intBetween(2, 10))
 	UnhealthyThreshold = add(Annotation{
-		Name: "unhealthy-threshold-count", Scope: OfTargetGroup, Default: "2", Doc: "The failed health checks that make a target unhealthy.",
-		Example: "3",
+		Name: "unhealthy-threshold-count", Scope: OfTargetGroup, Default: "2", Example: "3",
+		Doc: "How many failed health checks in a row make a target unhealthy.",
 	}, intBetween(2, 10))
 	SuccessCodes = add(Annotation{
 		Name: "success-codes", Scope: OfTargetGroup, Default: "200", Doc: "The status codes of a passed health check. The default of GRPC is 12.",
@@ -295,6 +295,6 @@ var (
 		Name: "transforms.", Scope: OfIngress,
 		Example: `web: [{"type": "url-rewrite", "urlRewriteConfig": {"rewrites": [{"regex": "^/v1/(.*)", "replace": ` +
 			`"/$1"}]}}]`,
-		Doc: "How host and URL are changed of requests for paths whose backend has this service name.",
+		Doc: "How the host and the URL of requests are rewritten, for paths whose backend has this service name.",
 	}, parseTransforms)
 )

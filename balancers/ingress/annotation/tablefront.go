@@ -67,15 +67,15 @@ var (
 	}, intBetween(2, 120))
 	FrontHealthyThreshold = add(Annotation{
 		Name: "frontend-nlb-healthcheck-healthy-threshold-count", Scope: OfListener, Combine: Agree, Default: "2",
-		Example: "2", Doc: "The passed ones of these health checks that make the load balancer healthy.",
+		Example: "2", Doc: "How many of these health checks in a row must pass to make the load balancer healthy.",
 	}, intBetween(2, 10))
 	FrontUnhealthyThreshold = add(Annotation{
 		Name: "frontend-nlb-healthcheck-unhealthy-threshold-count", Scope: OfListener, Combine: Agree, Default: "2",
-		Example: "3", Doc: "The failed ones of these health checks that make the load balancer unhealthy.",
+		Example: "3", Doc: "How many of these health checks in a row must fail to make the load balancer unhealthy.",
 	}, intBetween(2, 10))
 	FrontSuccessCodes = add(Annotation{
 		Name: "frontend-nlb-healthcheck-success-codes", Scope: OfListener, Combine: Agree, Default: "200",
-		Example: "200-399", Doc: "The status codes of a passed one of these health checks.",
+		Example: "200-399", Doc: "The status codes with which one of these health checks passes.",
 	}, parseFrontCodes)
 	FrontAttributes = add(Annotation{
 		Name: "frontend-nlb-attributes", Scope: OfGroup, Combine: MergeKeys,

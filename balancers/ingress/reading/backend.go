@@ -93,7 +93,7 @@ func (r ruleReader) missing(fault annotation.Fault, body string, tolerate bool) 
 	if !tolerate {
 		return stack.Action{}, fault
 	}
-	fault.Reason += "; until then requests are answered by 503"
+	fault.Reason += "; until then requests are answered with 503"
 	r.warnOf(fault)
 	return FixedResponse("503", "text/plain", body), nil
 }
@@ -138,7 +138,7 @@ func (r ruleReader) forward(config *annotation.Forward, field string) (stack.Act
 		}
 		if errors.Is(err, errNoService) {
 			fault := annotation.Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
-				r.Member.Ingress.Namespace}
+				r.Member.Ingress.Namespace + ": create it"}
 			return r.missing(fault, "Backend service does not exist", r.in.Options.TolerateMissingService && single)
 		}
 		if err != nil {

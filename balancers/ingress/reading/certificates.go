@@ -45,7 +45,7 @@ func (r listenerReader) discoverCertificates() {
 		if !fits {
 			r.Fail(annotation.Fault{
 				Field: host.Field, Value: host.Name,
-				Reason: "no certificate in ACM is for this host: have one issued, or set the annotation " + annotation.Certificates.FullName() +
+				Reason: "ACM has no certificate for this host: have one issued, or set the annotation " + annotation.Certificates.FullName() +
 					UnusedSecret(r.Member.Ingress, host.Name),
 			})
 		}
@@ -58,7 +58,7 @@ func (r listenerReader) discoverCertificates() {
 }
 
 // whyUnused is why no certificate comes from a Secret, such as cert-manager's.
-const whyUnused = "a load balancer takes certificates of ACM and IAM alone"
+const whyUnused = "a load balancer can only use certificates of ACM and IAM"
 
 // warnOfSecrets tells those who expect their Secrets to be used, where nobody knows yet what is in ACM.
 func (r listenerReader) warnOfSecrets() {
@@ -66,7 +66,7 @@ func (r listenerReader) warnOfSecrets() {
 		if tls.SecretName != "" {
 			r.warnOf(annotation.Fault{
 				Field: fmt.Sprintf("spec.tls[%d].secretName", i), Value: tls.SecretName,
-				Reason: "is not used, as " + whyUnused + ": have one in ACM for each host, issued or imported, or set " +
+				Reason: "is not used, as " + whyUnused + ": have ACM issue a certificate for each host, or import one, or set " +
 					annotation.Certificates.FullName(),
 			})
 		}

@@ -27,7 +27,7 @@ func (r settingsReader) readWebACL() {
 	}
 	if arn, set := r.Annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
 		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
-			Reason: "is empty, so it is ignored, and a web ACL that is there stays: write none to take it off, or leave this out"})
+			Reason: "is empty, so it is ignored, and a web ACL that is there stays: set \"none\" to remove it, or leave this out"})
 	}
 }
 

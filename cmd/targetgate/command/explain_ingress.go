@@ -109,7 +109,7 @@ func groupLink(key client.ObjectKey, r preview.Routes) explain.Link {
 func leavingLink(key client.ObjectKey, r preview.Routes) explain.Link {
 	seen, finalizers := "is being deleted", strings.Join(r.Finalizers, ", ")
 	if !r.Deleted {
-		seen = "is not targetgate's any more, by its class"
+		seen = "is no longer targetgate's, by its class"
 	}
 	if finalizers == "" {
 		return explain.Link{
@@ -118,7 +118,7 @@ func leavingLink(key client.ObjectKey, r preview.Routes) explain.Link {
 	}
 	return explain.Link{
 		Name: "group", State: explain.Waiting,
-		Seen:   fmt.Sprintf("%s; finalizer %s stays until nothing that was made for it serves any more", seen, finalizers),
+		Seen:   fmt.Sprintf("%s; it keeps finalizer %s until nothing that was made for it serves", seen, finalizers),
 		Advice: fmt.Sprintf("See its events: kubectl -n %s describe ingress %s", key.Namespace, key.Name),
 	}
 }

@@ -44,7 +44,7 @@ func TestLinksOfAnIngress(t *testing.T) {
 		{"rule", well, "", "host a to target group x, by listeners 80 443"},
 		{"not ours", preview.Routes{}, "group broken", "is not targetgate's"},
 		{"deleted", preview.Routes{Deleted: true, Finalizers: []string{"ingress.k8s.aws/resources"}}, "group waiting",
-			"is being deleted; finalizer ingress.k8s.aws/resources stays until nothing that was made for it serves any more"},
+			"is being deleted; it keeps finalizer ingress.k8s.aws/resources until nothing that was made for it serves"},
 		{"deleted, and kept by others", preview.Routes{Deleted: true}, "group waiting", "others' finalizers keep it"},
 		{"of another class by now", preview.Routes{Finalizers: []string{"group.ingress.k8s.aws/edge"}}, "group waiting",
 			"kubectl -n shop describe ingress a"},

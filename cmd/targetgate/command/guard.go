@@ -26,7 +26,7 @@ import (
 const guard = "guard"
 
 const guardUsage = `Keeps a node until its targets have drained: waits for SIGTERM, and then until targetgate says, in the condition
-targetgate.dev/MayLeave of this pod, that no target group has the node any more. It is what the pods of the chart's nodeGuard run. Needs
+targetgate.dev/MayLeave of this pod, that the node is in no target group any longer. It is what the pods of the chart's nodeGuard run. Needs
 POD_NAME and POD_NAMESPACE of the pod, and its right to get it.
 
   targetgate guard [flags]
@@ -41,8 +41,8 @@ const defaultLongestWait = 6 * time.Minute
 // AsksToGuard reports whether the command line runs a guard.
 func AsksToGuard(command []string) bool { return len(command) > 1 && command[1] == guard }
 
-// Guard runs a guard with these arguments until it may leave after told has ended, and returns the exit code.
-func Guard(told context.Context, args []string, out, errOut io.Writer) int {
+// Guard runs a guard with these arguments until it may leave after signalled has ended, and returns the exit code.
+func Guard(signalled context.Context, args []string, out, errOut io.Writer) int {
 	logger := logr.FromSlogHandler(slog.NewJSONHandler(errOut, nil))
 	ctrl.SetLogger(logger)
 	flags := pflag.NewFlagSet("targetgate "+guard, pflag.ContinueOnError)
@@ -62,7 +62,7 @@ func Guard(told context.Context, args []string, out, errOut io.Writer) int {
 	case err == nil && *longestWait < 0:
 		err = fmt.Errorf("--longest-wait=%s: must be 0 or more", *longestWait)
 	case err == nil:
-		code, err = 1, runGuard(told, *kubeconfig, guards.Process{LongestWait: *longestWait, Log: logger})
+		code, err = 1, runGuard(signalled, *kubeconfig, guards.Process{LongestWait: *longestWait, Log: logger})
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "targetgate %s: %v\n", guard, err)
@@ -72,7 +72,7 @@ func Guard(told context.Context, args []string, out, errOut io.Writer) int {
 }
 
 // runGuard runs the process, which it gives the reading of its own pod.
-func runGuard(told context.Context, kubeconfig string, process guards.Process) error {
+func runGuard(signalled context.Context, kubeconfig string, process guards.Process) error {
 	name, namespace := os.Getenv("POD_NAME"), os.Getenv("POD_NAMESPACE")
 	if name == "" || namespace == "" {
 		return errors.New("POD_NAME and POD_NAMESPACE must be set")
@@ -88,6 +88,6 @@ func runGuard(told context.Context, kubeconfig string, process guards.Process) e
 	process.Pod = func(ctx context.Context) (*corev1.Pod, error) {
 		return c.Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	}
-	process.Run(told)
+	process.Run(signalled)
 	return nil
 }

@@ -43,11 +43,11 @@ func TestGuardSaysHowItEnded(t *testing.T) {
 				t.Setenv("POD_NAME", "guard-x")
 				t.Setenv("POD_NAMESPACE", "targetgate-system")
 			}
-			told, tell := context.WithCancel(t.Context())
-			tell()
+			signalled, signal := context.WithCancel(t.Context())
+			signal()
 			var out bytes.Buffer
 			config, _ := apiServerSaying(t, tc.answer)
-			if got := Guard(told, append(tc.args, "--kubeconfig="+config), &out, &out); got != tc.want {
+			if got := Guard(signalled, append(tc.args, "--kubeconfig="+config), &out, &out); got != tc.want {
 				t.Errorf("exit code %d, want %d", got, tc.want)
 			}
 			if !strings.Contains(out.String(), tc.contains) {
@@ -62,13 +62,13 @@ func TestGuardReadsItsOwnPodOnly(t *testing.T) {
 	t.Setenv("POD_NAME", "guard-x")
 	t.Setenv("POD_NAMESPACE", "targetgate-system")
 	config, asked := apiServerSaying(t, guardPod)
-	told, tell := context.WithCancel(t.Context())
+	signalled, signal := context.WithCancel(t.Context())
 	go func() {
-		defer tell()
+		defer signal()
 		<-asked.first
 	}()
 	var out bytes.Buffer
-	if got := Guard(told, []string{"--kubeconfig=" + config}, &out, &out); got != 0 {
+	if got := Guard(signalled, []string{"--kubeconfig=" + config}, &out, &out); got != 0 {
 		t.Errorf("exit code %d, want 0", got)
 	}
 	got := asked.all()

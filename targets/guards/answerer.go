@@ -27,13 +27,13 @@ import (
 const (
 	// lookPause is the pause between looks while a guard waits for an answer that lets it leave.
 	lookPause = time.Second
-	// lookDelay is how long after a change the keeper looks, so that many changes are one look.
+	// lookDelay is how long after a change the Answerer looks, so that many changes are one look.
 	lookDelay = 250 * time.Millisecond
 	// messagePause is the least time between two answers to a guard that differ only in their message.
 	messagePause = 30 * time.Second
 )
 
-// Settings are what a Keeper works with.
+// Settings are what an Answerer works with.
 type Settings struct {
 	// Namespace is targetgate's own. Empty, there are no guards.
 	Namespace string
@@ -47,9 +47,9 @@ type Settings struct {
 	Clock clock.PassiveClock
 }
 
-// Keeper answers the guards, beside the passes. What it costs depends on how many guards there are; while no node leaves and no guard is
+// Answerer answers the guards, beside the passes. What it costs depends on how many guards there are; while no node leaves and no guard is
 // deleted it does nothing. Safe for concurrent use.
-type Keeper struct {
+type Answerer struct {
 	Settings
 	queue   *writes.Queue[types.UID]
 	changed chan struct{} // buffered: look again
@@ -70,37 +70,37 @@ type guard struct {
 	toldAt   time.Time
 }
 
-// NewKeeper returns a keeper that knows no guard, and does nothing before Start.
-func NewKeeper(settings Settings) *Keeper {
+// NewAnswerer returns an Answerer that knows no guard, and does nothing before Start.
+func NewAnswerer(settings Settings) *Answerer {
 	queue := writes.NewQueue(writes.Guards, func(types.UID) string { return "" }) // all are in one namespace
-	return &Keeper{Settings: settings, queue: queue, changed: make(chan struct{}, 1), guards: map[types.UID]*guard{}}
+	return &Answerer{Settings: settings, queue: queue, changed: make(chan struct{}, 1), guards: map[types.UID]*guard{}}
 }
 
 // Start has guards answered until ctx ends.
-func (k *Keeper) Start(ctx context.Context) {
-	k.queue.Start(ctx, k.write)
-	go k.run(ctx)
+func (a *Answerer) Start(ctx context.Context) {
+	a.queue.Start(ctx, a.write)
+	go a.run(ctx)
 }
 
 // Leaving are the instances of guarded nodes that leave; read only.
-func (k *Keeper) Leaving() map[string]bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.leaving
+func (a *Answerer) Leaving() map[string]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.leaving
 }
 
 // run looks when something has changed, and again while a guard waits.
-func (k *Keeper) run(ctx context.Context) {
+func (a *Answerer) run(ctx context.Context) {
 	for {
 		var again <-chan time.Time
-		if k.look(ctx) {
+		if a.look(ctx) {
 			again = time.After(lookPause)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
-		case <-k.changed:
+		case <-a.changed:
 			select {
 			case <-ctx.Done():
 				return
@@ -111,20 +111,20 @@ func (k *Keeper) run(ctx context.Context) {
 }
 
 // look has all guards told what there is to tell, and reports whether one of them waits.
-func (k *Keeper) look(ctx context.Context) (waits bool) {
-	nodes, err := k.nodes(ctx)
+func (a *Answerer) look(ctx context.Context) (waits bool) {
+	nodes, err := a.nodes(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to read the nodes of node guards, will retry")
 		return true
 	}
-	instances, isNew := k.noteLeaving(nodes)
-	left, err := k.Left(ctx, instances, isNew)
+	instances, isNew := a.noteLeaving(nodes)
+	left, err := a.Left(ctx, instances, isNew)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the targets of nodes that leave, will retry")
-		k.noteLeaving(nil) // they are new the next time
+		a.noteLeaving(nil) // they are new the next time
 		return true
 	}
-	return k.tell(nodes, left)
+	return a.tell(nodes, left)
 }
 
 // node is what is known of the node of a guard.
@@ -134,11 +134,11 @@ type node struct {
 }
 
 // nodes are those of the guards, by name, without those that the cache does not have.
-func (k *Keeper) nodes(ctx context.Context) (map[string]node, error) {
+func (a *Answerer) nodes(ctx context.Context) (map[string]node, error) {
 	out := map[string]node{}
-	for _, name := range k.nodeNames() {
+	for _, name := range a.nodeNames() {
 		var found corev1.Node
-		err := k.Nodes.Get(ctx, client.ObjectKey{Name: name}, &found, client.UnsafeDisableDeepCopy)
+		err := a.Nodes.Get(ctx, client.ObjectKey{Name: name}, &found, client.UnsafeDisableDeepCopy)
 		switch {
 		case err == nil:
 			instance, _ := endpoints.InstanceID(&found)
@@ -150,46 +150,46 @@ func (k *Keeper) nodes(ctx context.Context) (map[string]node, error) {
 	return out, nil
 }
 
-func (k *Keeper) nodeNames() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	out := make([]string, 0, len(k.guards))
-	for _, g := range k.guards {
+func (a *Answerer) nodeNames() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make([]string, 0, len(a.guards))
+	for _, g := range a.guards {
 		out = append(out, g.pod.Spec.NodeName)
 	}
 	return out
 }
 
 // noteLeaving notes which instances leave, and reports whether some did not before.
-func (k *Keeper) noteLeaving(nodes map[string]node) (instances map[string]bool, isNew bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (a *Answerer) noteLeaving(nodes map[string]node) (instances map[string]bool, isNew bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	instances = map[string]bool{}
 	for _, n := range nodes {
 		if n.leaves && n.instance != "" {
 			instances[n.instance] = true
-			isNew = isNew || !k.leaving[n.instance]
+			isNew = isNew || !a.leaving[n.instance]
 		}
 	}
-	k.leaving = instances
+	a.leaving = instances
 	return instances, isNew
 }
 
 // tell has the guards told, and reports whether one of them waits. A guard whose node is not known is told nothing.
-func (k *Keeper) tell(nodes map[string]node, left map[string]string) (waits bool) {
-	due, waits, asking := k.due(nodes, left, k.Clock.Now())
+func (a *Answerer) tell(nodes map[string]node, left map[string]string) (waits bool) {
+	due, waits, asking := a.due(nodes, left, a.Clock.Now())
 	for _, uid := range due {
-		k.queue.Add(uid)
+		a.queue.Add(uid)
 	}
 	guardsWaiting.Set(float64(asking))
 	return waits
 }
 
 // due are the guards to write to now. It reports whether there is one to look at again, and how many are being deleted and must wait.
-func (k *Keeper) due(nodes map[string]node, left map[string]string, now time.Time) (due []types.UID, waits bool, asking int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for uid, g := range k.guards {
+func (a *Answerer) due(nodes map[string]node, left map[string]string, now time.Time) (due []types.UID, waits bool, asking int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for uid, g := range a.guards {
 		n, known := nodes[g.pod.Spec.NodeName]
 		if !known {
 			continue
@@ -247,39 +247,39 @@ func (g *guard) setNext(answer readiness.Health, now time.Time) (untold, due boo
 }
 
 // write tells one guard, in a place of the queue.
-func (k *Keeper) write(ctx context.Context, uid types.UID) {
-	pod, next := k.next(uid)
+func (a *Answerer) write(ctx context.Context, uid types.UID) {
+	pod, next := a.next(uid)
 	if pod == nil {
 		return
 	}
 	timeout, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	err := k.Pods.SetMayLeave(timeout, pod, next)
+	err := a.Pods.SetMayLeave(timeout, pod, next)
 	retry.CountFailure(retry.Kubernetes, err)
 	log := ctrl.LoggerFrom(ctx).WithValues("pod", klog.KObj(pod), "node", pod.Spec.NodeName)
 	if err != nil {
 		log.Error(err, "Failed to answer a node guard, will retry")
 		return
 	}
-	k.noteTold(uid, next)
+	a.noteTold(uid, next)
 	log.Info("Answered a node guard", "mayLeave", next.Status, "reason", next.Reason)
 }
 
 // next is what to tell which guard, nil when it is gone.
-func (k *Keeper) next(uid types.UID) (*corev1.Pod, readiness.Health) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	g, there := k.guards[uid]
+func (a *Answerer) next(uid types.UID) (*corev1.Pod, readiness.Health) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g, there := a.guards[uid]
 	if !there {
 		return nil, readiness.Health{}
 	}
 	return g.pod, g.next
 }
 
-func (k *Keeper) noteTold(uid types.UID, answer readiness.Health) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if g, there := k.guards[uid]; there {
-		g.told, g.toldAt = answer, k.Clock.Now()
+func (a *Answerer) noteTold(uid types.UID, answer readiness.Health) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if g, there := a.guards[uid]; there {
+		g.told, g.toldAt = answer, a.Clock.Now()
 	}
 }

@@ -31,11 +31,11 @@ import (
 
 const own = "targetgate-system"
 
-// bed is a keeper of one guard on node-1, whose instance is i-01, and an API server in memory.
+// bed is an Answerer of one guard on node-1, whose instance is i-01, and an API server in memory.
 type bed struct {
-	t       *testing.T
-	keeper  *Keeper
-	cluster client.Client
+	t        *testing.T
+	answerer *Answerer
+	cluster  client.Client
 
 	mu     sync.Mutex
 	left   string // the binding whose target group has every instance that is asked for, empty when none has
@@ -54,13 +54,13 @@ func inBed(t *testing.T, test func(b *bed)) {
 		b := &bed{t: t}
 		builder := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(&corev1.Pod{}, &corev1.Node{})
 		b.cluster = builder.WithObjects(newGuard(), fixture.Node("node-1", "i-01", corev1.ConditionTrue)).Build()
-		b.keeper = NewKeeper(Settings{
+		b.answerer = NewAnswerer(Settings{
 			Namespace: own, Nodes: b.cluster, Left: b.targetsLeft, Clock: clock.RealClock{},
 			Pods: &readiness.Writer{Clock: clock.RealClock{}, Client: interceptor.NewClient(b.cluster.(client.WithWatch), interceptor.Funcs{
 				SubResourcePatch: b.patch,
 			}).Status()},
 		})
-		b.keeper.Start(ctx)
+		b.answerer.Start(ctx)
 		b.see()
 		test(b)
 	})
@@ -122,11 +122,11 @@ func (b *bed) counts() (asked, isNew, writes int) {
 	return b.asked, b.isNew, b.writes
 }
 
-// see has the keeper see the guard as the API server has it.
+// see has the Answerer see the guard as the API server has it.
 func (b *bed) see() {
 	b.t.Helper()
 	pod := b.guard()
-	b.keeper.FollowPods(handler.Funcs{}).Update(b.t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, nil)
+	b.answerer.FollowPods(handler.Funcs{}).Update(b.t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: pod}, nil)
 }
 
 func (b *bed) guard() *corev1.Pod {
@@ -138,7 +138,7 @@ func (b *bed) guard() *corev1.Pod {
 	return &pod
 }
 
-// node changes the node, which the keeper sees.
+// node changes the node, which the Answerer sees.
 func (b *bed) node(taints ...corev1.Taint) {
 	b.t.Helper()
 	var node corev1.Node
@@ -149,7 +149,7 @@ func (b *bed) node(taints ...corev1.Taint) {
 	if err := b.cluster.Update(b.t.Context(), &node); err != nil {
 		b.t.Fatal(err)
 	}
-	b.keeper.FollowNodes(handler.Funcs{}).Update(b.t.Context(), event.UpdateEvent{ObjectOld: &node, ObjectNew: &node}, nil)
+	b.answerer.FollowNodes(handler.Funcs{}).Update(b.t.Context(), event.UpdateEvent{ObjectOld: &node, ObjectNew: &node}, nil)
 }
 
 var disrupted = corev1.Taint{Key: "karpenter.sh/disrupted", Effect: corev1.TaintEffectNoSchedule}
@@ -191,13 +191,13 @@ func (b *bed) wantWrites(want int) {
 	}
 }
 
-func TestKeeperLetsAGuardLeaveWhenItsNodeHasDrained(t *testing.T) {
+func TestAnswererLetsAGuardLeaveWhenItsNodeHasDrained(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.want(time.Hour, "")
 		b.set("shop/web", nil)
 		b.node(disrupted)
 		b.want(2*time.Second, "False TargetsLeft")
-		if diff := cmp.Diff(map[string]bool{"i-01": true}, b.keeper.Leaving()); diff != "" {
+		if diff := cmp.Diff(map[string]bool{"i-01": true}, b.answerer.Leaving()); diff != "" {
 			t.Errorf("instances that leave (-want +got):\n%s", diff)
 		}
 		b.evict()
@@ -213,7 +213,7 @@ func TestKeeperLetsAGuardLeaveWhenItsNodeHasDrained(t *testing.T) {
 }
 
 // An update of the chart deletes guards of nodes that stay.
-func TestKeeperLetsAGuardLeaveAtOnceWhenItsNodeStays(t *testing.T) {
+func TestAnswererLetsAGuardLeaveAtOnceWhenItsNodeStays(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.set("shop/web", nil)
 		b.evict()
@@ -224,7 +224,7 @@ func TestKeeperLetsAGuardLeaveAtOnceWhenItsNodeStays(t *testing.T) {
 }
 
 // The watch of pods may be ahead of the watch of nodes.
-func TestKeeperSeesTheTaintAfterTheDeletion(t *testing.T) {
+func TestAnswererSeesTheTaintAfterTheDeletion(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.set("shop/web", nil)
 		b.evict()
@@ -234,13 +234,13 @@ func TestKeeperSeesTheTaintAfterTheDeletion(t *testing.T) {
 	})
 }
 
-func TestKeeperTakesBackWhatItSaidOfADepartureThatIsCalledOff(t *testing.T) {
+func TestAnswererTakesBackWhatItSaidOfADepartureThatIsCalledOff(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.node(disrupted)
 		b.want(5*time.Second, "True NodeDrained")
 		b.node()
 		b.want(5*time.Second, "False NodeStays")
-		if leaving := b.keeper.Leaving(); len(leaving) > 0 {
+		if leaving := b.answerer.Leaving(); len(leaving) > 0 {
 			t.Errorf("instances %v leave still", leaving)
 		}
 		b.set("shop/web", nil)
@@ -249,7 +249,7 @@ func TestKeeperTakesBackWhatItSaidOfADepartureThatIsCalledOff(t *testing.T) {
 	})
 }
 
-func TestKeeperTriesAgainAfterAFailedWrite(t *testing.T) {
+func TestAnswererTriesAgainAfterAFailedWrite(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.set("", errors.New("no answer"))
 		b.evict()
@@ -263,7 +263,7 @@ func TestKeeperTriesAgainAfterAFailedWrite(t *testing.T) {
 }
 
 // The groups of nodes that leave are not read for them before the registrar was asked with success.
-func TestKeeperAsksAgainAfterTheRegistrarFailed(t *testing.T) {
+func TestAnswererAsksAgainAfterTheRegistrarFailed(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.set("shop/web", nil)
 		b.breakRegistrar(errors.New("no cache"))
@@ -279,7 +279,7 @@ func TestKeeperAsksAgainAfterTheRegistrarFailed(t *testing.T) {
 }
 
 // With many bindings the first of those that are left may change often.
-func TestKeeperDoesNotWriteEachMessage(t *testing.T) {
+func TestAnswererDoesNotWriteEachMessage(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.node(disrupted)
 		for i := range 60 {
@@ -292,7 +292,7 @@ func TestKeeperDoesNotWriteEachMessage(t *testing.T) {
 	})
 }
 
-func TestKeeperTellsNothingOfANodeThatItDoesNotKnow(t *testing.T) {
+func TestAnswererTellsNothingOfANodeThatItDoesNotKnow(t *testing.T) {
 	inBed(t, func(b *bed) {
 		if err := b.cluster.Delete(t.Context(), fixture.Node("node-1", "i-01", corev1.ConditionTrue)); err != nil {
 			t.Fatal(err)
@@ -303,19 +303,19 @@ func TestKeeperTellsNothingOfANodeThatItDoesNotKnow(t *testing.T) {
 	})
 }
 
-func TestKeeperForgetsGuardsThatAreGone(t *testing.T) {
+func TestAnswererForgetsGuardsThatAreGone(t *testing.T) {
 	tests := map[string]func(b *bed, pod *corev1.Pod){
 		"deleted": func(b *bed, pod *corev1.Pod) {
-			b.keeper.FollowPods(handler.Funcs{}).Delete(b.t.Context(), event.DeleteEvent{Object: pod}, nil)
+			b.answerer.FollowPods(handler.Funcs{}).Delete(b.t.Context(), event.DeleteEvent{Object: pod}, nil)
 		},
 		"ended": func(b *bed, pod *corev1.Pod) {
 			pod.Status.Phase = corev1.PodFailed
-			b.keeper.FollowPods(handler.Funcs{}).Create(b.t.Context(), event.CreateEvent{Object: pod}, nil)
+			b.answerer.FollowPods(handler.Funcs{}).Create(b.t.Context(), event.CreateEvent{Object: pod}, nil)
 		},
 		"another of that name": func(b *bed, pod *corev1.Pod) {
 			other := pod.DeepCopy()
 			other.UID, other.Labels = "other", nil
-			b.keeper.FollowPods(handler.Funcs{}).Update(b.t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: other}, nil)
+			b.answerer.FollowPods(handler.Funcs{}).Update(b.t.Context(), event.UpdateEvent{ObjectOld: pod, ObjectNew: other}, nil)
 		},
 	}
 	for name, end := range tests {
@@ -326,7 +326,7 @@ func TestKeeperForgetsGuardsThatAreGone(t *testing.T) {
 				b.want(3*time.Second, "False TargetsLeft")
 				end(b, b.guard())
 				time.Sleep(3 * time.Second) // of the bubble
-				if leaving := b.keeper.Leaving(); len(leaving) > 0 {
+				if leaving := b.answerer.Leaving(); len(leaving) > 0 {
 					t.Errorf("groups are still read for %v", leaving)
 				}
 			})
@@ -360,7 +360,7 @@ func TestIs(t *testing.T) {
 }
 
 // Of all guards in one look, not one look a guard.
-func TestKeeperAsksOnceForManyGuards(t *testing.T) {
+func TestAnswererAsksOnceForManyGuards(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.set("shop/web", nil)
 		for i := range 100 {
@@ -372,7 +372,7 @@ func TestKeeperAsksOnceForManyGuards(t *testing.T) {
 			if err := errors.Join(b.cluster.Create(t.Context(), node), b.cluster.Create(t.Context(), pod)); err != nil {
 				t.Fatal(err)
 			}
-			b.keeper.FollowPods(handler.Funcs{}).Create(t.Context(), event.CreateEvent{Object: pod}, nil)
+			b.answerer.FollowPods(handler.Funcs{}).Create(t.Context(), event.CreateEvent{Object: pod}, nil)
 		}
 		before, _, _ := b.counts()
 		time.Sleep(10 * time.Second) // of the bubble

@@ -15,11 +15,11 @@ import (
 
 // A target that gets lost again and again is told of now and then, and no other is forgotten meanwhile.
 func TestTargetsAreToldOfNowAndThen(t *testing.T) {
-	var told []string
-	lost, start := Untold{}, time.Now()
+	var emitted []string
+	lost, start := Unreported{}, time.Now()
 	tell := func(after time.Duration, targets ...elbv2.Target) {
 		if names := lost.due(targets, start.Add(after)); names != "" {
-			told = append(told, names)
+			emitted = append(emitted, names)
 		}
 	}
 	two := elbv2.Target{ID: "10.0.0.2", Port: 8080}
@@ -27,12 +27,12 @@ func TestTargetsAreToldOfNowAndThen(t *testing.T) {
 	tell(time.Second, fixture.One)
 	tell(2*time.Second, two, fixture.One)
 	tell(3*time.Second, two)
-	tell(untoldPause)
-	tell(untoldPause + time.Second)
-	tell(3 * untoldPause)
-	tell(3*untoldPause, fixture.One)
+	tell(unreportedPause)
+	tell(unreportedPause + time.Second)
+	tell(3 * unreportedPause)
+	tell(3*unreportedPause, fixture.One)
 	want := []string{fixture.One.String(), fixture.One.String() + ", " + two.String(), fixture.One.String()}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, emitted); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
