@@ -27,6 +27,7 @@ import (
 
 	"github.com/targetgate/targetgate/e2e/cluster"
 	"github.com/targetgate/targetgate/e2e/kubelet"
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
@@ -158,7 +159,7 @@ func (b *bed) nodeReady(ctx context.Context, name string) corev1.ConditionStatus
 // answer is the status code of what listens there as pods and nodes do, or "error".
 func (b *bed) answer(ctx context.Context, ip string, port int32) string {
 	b.Helper()
-	url := fmt.Sprintf("http://%s:%d/", kubelet.SocketAddr(netip.MustParseAddr(ip)), port)
+	url := fmt.Sprintf("http://%s:%d/", address.Socket(netip.MustParseAddr(ip)), port)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		b.Fatal(err)

@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 const (
@@ -158,14 +160,14 @@ func (a *api) edit(name string, change func(*corev1.Pod)) {
 	}
 }
 
-func (a *api) setGate(name string, status corev1.ConditionStatus) {
+func (a *api) setGate(name string, to corev1.ConditionStatus) {
 	a.t.Helper()
 	a.edit(name, func(p *corev1.Pod) {
-		if c := condition(p.Status.Conditions, gate); c != nil {
-			c.Status = status
+		if c := status.Condition(p.Status.Conditions, gate); c != nil {
+			c.Status = to
 			return
 		}
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: gate, Status: status})
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: gate, Status: to})
 	})
 }
 

@@ -14,6 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
+	"github.com/targetgate/targetgate/e2e/kubelet/app"
+	"github.com/targetgate/targetgate/e2e/kubelet/probe"
 )
 
 // container runs the processes of one container, one after the other.
@@ -22,13 +26,12 @@ type container struct {
 	spec    corev1.Container
 	sidecar bool // an init container that goes on running
 	host    string
-	app     *App
-	badEnv  error
+	app     *app.App
 	backoff backoff
 	done    chan struct{} // closed when no process runs and none will
 
 	mu       sync.Mutex
-	process  *process
+	process  *app.Process
 	halted   chan struct{} // closed: no more restarts
 	state    corev1.ContainerState
 	last     corev1.ContainerState
@@ -37,19 +40,18 @@ type container struct {
 }
 
 func newContainer(p *pod, spec corev1.Container, sidecar bool) *container {
-	set, err := parseBehaviour(spec.Env)
 	return &container{
-		pod: p, spec: spec, sidecar: sidecar, host: SocketAddr(p.ip).String(), app: &App{set: set}, badEnv: err,
+		pod: p, spec: spec, sidecar: sidecar, host: address.Socket(p.ip).String(), app: app.New(spec.Env),
 		done: make(chan struct{}), halted: make(chan struct{}),
 	}
 }
 
 // run goes from process to process until the container is halted or its restart policy says that it is done.
-func (c *container) run(p *process, started time.Time) {
+func (c *container) run(p *app.Process, started time.Time) {
 	defer close(c.done)
 	for p != nil {
 		c.watch(p)
-		if !c.again(p.code) {
+		if !c.again(p.Code()) {
 			return
 		}
 		ran := c.pod.kubelet.unscaled(c.pod.now().Sub(started))
@@ -59,7 +61,7 @@ func (c *container) run(p *process, started time.Time) {
 }
 
 // start starts a process; nil when the container was halted.
-func (c *container) start() (*process, time.Time) {
+func (c *container) start() (*app.Process, time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.pod.now()
@@ -73,7 +75,7 @@ func (c *container) start() (*process, time.Time) {
 	if c.last.Terminated != nil {
 		c.restarts++
 	}
-	c.process = startProcess(c.app, c.pod.name(), c.pod.kubelet.clock, c.addresses(), c.badEnv)
+	c.process = c.app.Start(c.pod.name(), c.pod.kubelet.clock, c.addresses())
 	c.state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: seconds(now)}}
 	c.ready = c.spec.ReadinessProbe == nil
 	c.pod.note(Started, c.spec.Name)
@@ -82,22 +84,22 @@ func (c *container) start() (*process, time.Time) {
 }
 
 // watch probes the process until it ends.
-func (c *container) watch(p *process) {
+func (c *container) watch(p *app.Process) {
 	ctx, cancel := context.WithCancel(c.pod.ctx)
 	var probing sync.WaitGroup
 	if c.spec.ReadinessProbe != nil {
-		probing.Go(func() { c.prober().run(ctx, c.setReady) })
+		probing.Go(func() { c.prober().Run(ctx, c.setReady) })
 	}
-	<-p.exited
+	<-p.Exited()
 	cancel()
 	probing.Wait()
 	c.pod.note(Exited, c.spec.Name)
 	c.exited(p)
 }
 
-func (c *container) prober() *prober {
+func (c *container) prober() *probe.Prober {
 	k := c.pod.kubelet
-	return &prober{clock: k.clock, spec: *c.spec.ReadinessProbe, ports: c.spec.Ports, host: c.host, scale: k.seconds}
+	return &probe.Prober{Clock: k.clock, Spec: *c.spec.ReadinessProbe, Ports: c.spec.Ports, Host: c.host, Scale: k.seconds}
 }
 
 func (c *container) setReady(ready bool) {
@@ -107,13 +109,13 @@ func (c *container) setReady(ready bool) {
 	c.pod.poke()
 }
 
-func (c *container) exited(p *process) {
+func (c *container) exited(p *app.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ended := &corev1.ContainerStateTerminated{
-		ExitCode: int32(p.code), Reason: "Error", Message: p.message, FinishedAt: seconds(c.pod.now()), ContainerID: c.id(),
+		ExitCode: int32(p.Code()), Reason: "Error", Message: p.Message(), FinishedAt: seconds(c.pod.now()), ContainerID: c.id(),
 	}
-	if p.code == exitDone {
+	if p.Code() == app.ExitDone {
 		ended.Reason = "Completed"
 	}
 	if c.state.Running != nil {
@@ -154,14 +156,14 @@ func (c *container) again(code int) bool {
 	case corev1.RestartPolicyNever:
 		return c.sidecar
 	case corev1.RestartPolicyOnFailure:
-		return c.sidecar || code != exitDone
+		return c.sidecar || code != app.ExitDone
 	default:
 		return true
 	}
 }
 
 // halt forbids further restarts and returns the process that runs, or nil.
-func (c *container) halt() *process {
+func (c *container) halt() *app.Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.isHalted() {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 func containerStatus(p *corev1.Pod) corev1.ContainerStatus {
@@ -29,7 +31,7 @@ func TestCrashLoopBacksOff(t *testing.T) {
 	if last := got.LastTerminationState.Terminated; last == nil || last.ExitCode != 1 || last.Reason != "Error" {
 		t.Errorf("got last state %+v", last)
 	}
-	if p.Status.Phase != corev1.PodRunning || condition(p.Status.Conditions, corev1.PodReady).Reason != "ContainersNotReady" {
+	if p.Status.Phase != corev1.PodRunning || status.Condition(p.Status.Conditions, corev1.PodReady).Reason != "ContainersNotReady" {
 		t.Errorf("got phase %s, conditions %+v", p.Status.Phase, p.Status.Conditions)
 	}
 	a.wait("web-1", "restarted after it", func(p *corev1.Pod) bool { return containerStatus(p).RestartCount == 2 })
@@ -100,7 +102,7 @@ func TestRestartPolicy(t *testing.T) {
 			_, a := startTest(t)
 			a.create(newPod("job-1", withEnv(tc.env...), func(p *corev1.Pod) { p.Spec.RestartPolicy = tc.policy }))
 			p := a.wait("job-1", "over", isOver)
-			if got := condition(p.Status.Conditions, corev1.PodReady); p.Status.Phase != tc.wantPhase || got.Reason != tc.wantCond {
+			if got := status.Condition(p.Status.Conditions, corev1.PodReady); p.Status.Phase != tc.wantPhase || got.Reason != tc.wantCond {
 				t.Errorf("got %s, %+v", p.Status.Phase, got)
 			}
 		})

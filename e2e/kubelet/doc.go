@@ -29,27 +29,6 @@
 // Nodes come and go at run time (AddNode, RemoveNode), fall silent (StopHeartbeat), shut down gracefully (BeginShutdown,
 // CancelShutdown) and report what a test wants of them (SetNodeReady). What a cluster does about that, the real controllers do.
 //
-// # What the app in a container does
-//
-// There are no images. Every container is the same small HTTP server, steered by literal values in the container's env:
-//
-//	VERSION         text answered on / and in the header X-Version
-//	STARTUP_DELAY   time from the start of the process until it listens (2s, 300ms)
-//	READY           false: /ready answers 503
-//	HEALTH_STATUS   status code of /healthz (200)
-//	STATUS          status code of every other path (200)
-//	LATENCY         service time of each request on those other paths
-//	KEEP_ALIVE      false: each connection ends after an answer on those other paths
-//	CRASH_AFTER     the process ends with exit code 1 this long after its start
-//	EXIT_AFTER      the process ends with exit code 0 this long after its start (jobs: 0s)
-//	ON_SIGTERM      graceful (default): the listener closes at once, requests in flight finish, then exit code 0
-//	                exit: everything is cut at once, exit code 143
-//	                ignore: it goes on serving until SIGKILL, exit code 137
-//
-// An env value that cannot be read makes the process exit with code 2, so it shows up as a crash loop and not as a default.
-// Env set by valueFrom or envFrom is not seen. A running pod is steered through App: what is set there stays set for the life
-// of the pod, over restarts too.
-//
 // # Time
 //
 // Options.Scale multiplies every time that a pod's spec or the kubelet itself gives in whole seconds: probe delays and
@@ -66,6 +45,14 @@
 //
 // A container whose port is taken by a program that listens on all addresses of this machine cannot listen, and crashes.
 //
+// # Folders
+//
+//	app      the app that runs in containers: what its env asks of it, one run of it, how tests steer it
+//	probe    readiness probes
+//	status   the status of a pod as a kubelet sees it, and the patch that writes it
+//	address  the addresses of pods on a node, and where they listen
+//	proxy    node ports: which are open, and where they lead
+//
 // # Files
 //
 // For all nodes:
@@ -81,27 +68,14 @@
 //	node.go             one Node object with its lease and status
 //	node_conditions.go  the conditions of a node
 //	shutdown.go         BeginShutdown and CancelShutdown
-//	address.go          the addresses of pods on a node
-//	proxy.go            node ports: which are open, and where they lead
-//	door.go             one node port of one node
-//	backends.go         the pods behind a port of a Service
 //
 // Pods:
 //
 //	pod.go        what is done with a pod from when it is bound until it is gone
 //	pod_facts.go  what is known of it
-//	status.go     its status as a kubelet sees it
-//	patch.go      the patch that writes the status
 //	terminate.go  preStop, SIGTERM and SIGKILL
 //	deadline.go   the end of the grace period
 //	prestop.go    how long a preStop takes
-//
-// Containers:
-//
 //	container.go  the processes of a container, one after the other
 //	backoff.go    the pause before a container starts again
-//	probe.go      readiness probes
-//	process.go    one run of the app: sockets, signals, exit code
-//	handler.go    how the app answers requests
-//	app.go        the app's env, and App, by which tests steer it
 package kubelet

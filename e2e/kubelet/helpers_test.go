@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
 )
 
 // startTest starts a kubelet with one node and a fake API server; at the end it checks that no gate was written.
@@ -114,7 +116,7 @@ func urlOf(p *corev1.Pod, path string) string {
 }
 
 func socket(p *corev1.Pod) string {
-	return net.JoinHostPort(SocketAddr(netip.MustParseAddr(p.Status.PodIP)).String(), "8080")
+	return net.JoinHostPort(address.Socket(netip.MustParseAddr(p.Status.PodIP)).String(), "8080")
 }
 
 // get returns the status code as text, or "error".

@@ -18,6 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/app"
+	"github.com/targetgate/targetgate/e2e/kubelet/proxy"
 )
 
 // Kubelet is the agents of all nodes together. It is safe for concurrent use.
@@ -27,7 +30,7 @@ type Kubelet struct {
 	log     logr.Logger
 	scale   float64
 	journal *journal
-	proxy   *proxy
+	proxy   *proxy.Proxy
 	reuse   bool // see Options.ReuseAddresses
 
 	ctx      context.Context
@@ -40,7 +43,7 @@ type Kubelet struct {
 	nodes map[string]*node
 	added int // how many nodes there ever were
 	pods  map[types.UID]*pod
-	apps  map[appKey]*App
+	apps  map[appKey]*app.App
 }
 
 // appKey names a container; the empty container is the first one of spec.containers.
@@ -70,13 +73,15 @@ func newKubelet(ctx context.Context, options Options, client kubernetes.Interfac
 		client: client, clock: options.Clock, log: options.Log, scale: options.Scale,
 		nodes: map[string]*node{}, added: len(options.Nodes), journal: newJournal(), reuse: options.ReuseAddresses,
 		informer: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields)),
-		pods:     map[types.UID]*pod{}, apps: map[appKey]*App{},
+		pods:     map[types.UID]*pod{}, apps: map[appKey]*app.App{},
 	}
 	k.ctx, k.cancel = context.WithCancel(ctx)
 	for _, n := range options.Nodes {
 		k.nodes[n.Name] = newNode(k.ctx, n, client, k.reuse)
 	}
-	k.proxy = newProxy(k)
+	k.proxy = proxy.New(proxy.Options{
+		Informer: k.informer, Nodes: k.nodePorts, Go: k.work.Go, Clock: k.clock, Log: k.log,
+	})
 	return k
 }
 
@@ -93,7 +98,7 @@ func (k *Kubelet) start(options Options) error {
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
-	proxied, err := k.proxy.watch()
+	proxied, err := k.proxy.Watch()
 	if err != nil {
 		return err
 	}
@@ -101,7 +106,7 @@ func (k *Kubelet) start(options Options) error {
 	if !cache.WaitForCacheSync(k.ctx.Done(), append(proxied, registration.HasSynced)...) {
 		return fmt.Errorf("watching the cluster: %w", k.ctx.Err())
 	}
-	k.work.Go(k.proxy.run)
+	k.work.Go(func() { k.proxy.Run(k.ctx) })
 	return nil
 }
 
@@ -115,10 +120,10 @@ func (k *Kubelet) Close() {
 
 // App returns the program in the pod's first container, once it has started; it is still there when the pod has gone, until a
 // pod of the same name starts.
-func (k *Kubelet) App(namespace, pod string) (*App, bool) { return k.AppIn(namespace, pod, "") }
+func (k *Kubelet) App(namespace, pod string) (*app.App, bool) { return k.AppIn(namespace, pod, "") }
 
 // AppIn is App for the named container.
-func (k *Kubelet) AppIn(namespace, pod, container string) (*App, bool) {
+func (k *Kubelet) AppIn(namespace, pod, container string) (*app.App, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	app, found := k.apps[appKey{namespace, pod, container}]
@@ -137,7 +142,7 @@ func (k *Kubelet) ForceAddress(pod types.NamespacedName, ip string) error {
 	}
 	for _, n := range k.allNodes() {
 		if n.PodCIDR.Contains(addr) {
-			n.addresses.force(pod, addr)
+			n.addresses.Force(pod, addr)
 			return nil
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 func TestPodRunsAndAnswers(t *testing.T) {
@@ -71,7 +73,7 @@ func TestGateDecidesReady(t *testing.T) {
 		Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", ObservedGeneration: 1,
 		Message: `corresponding condition of pod readiness gate "target-health.elbv2.k8s.aws/web" does not exist.`,
 	}
-	got := *condition(p.Status.Conditions, corev1.PodReady)
+	got := *status.Condition(p.Status.Conditions, corev1.PodReady)
 	got.LastTransitionTime = metav1.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Ready (-want +got):\n%s", diff)
@@ -81,16 +83,16 @@ func TestGateDecidesReady(t *testing.T) {
 	}
 	a.setGate("web-1", corev1.ConditionFalse)
 	a.wait("web-1", "says the gate is False", func(p *corev1.Pod) bool {
-		return strings.HasSuffix(condition(p.Status.Conditions, corev1.PodReady).Message, `is not "True", but False`)
+		return strings.HasSuffix(status.Condition(p.Status.Conditions, corev1.PodReady).Message, `is not "True", but False`)
 	})
 	a.setGate("web-1", corev1.ConditionTrue)
 	p = a.wait("web-1", "ready", isReady)
-	if c := condition(p.Status.Conditions, corev1.PodReady); c.Reason != "" || c.Message != "" {
+	if c := status.Condition(p.Status.Conditions, corev1.PodReady); c.Reason != "" || c.Message != "" {
 		t.Errorf("Ready keeps a former reason: %+v", c)
 	}
 	a.setGate("web-1", corev1.ConditionUnknown)
 	a.wait("web-1", "unready", isUnready)
-	if got := condition(a.pod("web-1").Status.Conditions, gate).Status; got != corev1.ConditionUnknown {
+	if got := status.Condition(a.pod("web-1").Status.Conditions, gate).Status; got != corev1.ConditionUnknown {
 		t.Errorf("the kubelet changed the gate to %s", got)
 	}
 	moment(t, k, "web-1", NotReady)
@@ -101,7 +103,7 @@ func TestReadyIsRestoredWhenOthersOverwriteIt(t *testing.T) {
 	a.create(newPod("web-1"))
 	a.wait("web-1", "ready", isReady)
 	a.edit("web-1", func(p *corev1.Pod) {
-		condition(p.Status.Conditions, corev1.PodReady).Status = corev1.ConditionFalse
+		status.Condition(p.Status.Conditions, corev1.PodReady).Status = corev1.ConditionFalse
 	})
 	a.wait("web-1", "ready again", isReady)
 }

@@ -21,6 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
+	"github.com/targetgate/targetgate/e2e/kubelet/proxy"
 )
 
 const (
@@ -33,7 +36,8 @@ const (
 type node struct {
 	Node
 	client    kubernetes.Interface
-	addresses *addresses
+	addresses *address.Pool
+	ports     *proxy.Node              // its node ports
 	shutdown  atomic.Pointer[shutdown] // nil when it is in none
 	silent    atomic.Bool              // cut off from the API server: no heartbeat, no pod status, deaf to changes
 	ctx       context.Context          // ends with the node: see RemoveNode
@@ -47,9 +51,10 @@ type node struct {
 }
 
 func newNode(ctx context.Context, description Node, client kubernetes.Interface, reuse bool) *node {
-	n := &node{Node: description, client: client, addresses: newAddresses(description, reuse)}
+	n := &node{Node: description, client: client, addresses: address.NewPool(description.PodCIDR, description.hostIP(), reuse)}
 	n.ready, n.shown = corev1.ConditionTrue, corev1.ConditionTrue
 	n.ctx, n.cut = context.WithCancel(ctx)
+	n.ports = &proxy.Node{Name: n.Name, Address: address.Socket(n.hostIP()), Context: n.ctx, IsSilent: n.silent.Load}
 	return n
 }
 

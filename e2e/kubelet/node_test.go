@@ -139,57 +139,6 @@ func TestHeartbeatStopsAndResumes(t *testing.T) {
 	answers(t, p, "/", "error")
 }
 
-var anyPod types.NamespacedName
-
-func TestAddressesGoRound(t *testing.T) {
-	forced := types.NamespacedName{Name: "forced"}
-	take := func(a *addresses, pod types.NamespacedName, had string) string {
-		ip, err := a.take(pod, had)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ip.String()
-	}
-	a := newAddresses(Node{PodCIDR: netip.MustParsePrefix("10.9.8.0/24")}, false)
-	first := take(a, anyPod, "")
-	a.free(netip.MustParseAddr(first))
-	if second := take(a, anyPod, ""); first != "10.9.8.2" || second != "10.9.8.3" {
-		t.Errorf("got %s, %s", first, second)
-	}
-	a.force(forced, netip.MustParseAddr("10.9.8.3"))
-	if ip, err := a.take(forced, ""); err == nil {
-		t.Errorf("got %s while the forced address is in use", ip)
-	}
-	a.free(netip.MustParseAddr("10.9.8.3"))
-	if got := take(a, anyPod, ""); got != "10.9.8.4" {
-		t.Errorf("got %s for a pod that no address was forced on", got)
-	}
-	if got := take(a, forced, ""); got != "10.9.8.3" {
-		t.Errorf("got %s, want the forced address", got)
-	}
-	if got := take(a, anyPod, "10.9.8.77"); got != "10.9.8.77" {
-		t.Errorf("got %s, want the address that the pod had", got)
-	}
-	var err error
-	taken := 3
-	for ; err == nil; taken++ {
-		_, err = a.take(anyPod, "")
-	}
-	if taken != 254 { // .2 to .254, and the attempt that failed
-		t.Errorf("range was full after %d", taken)
-	}
-}
-
-func TestAddressesAreReusedOnDemand(t *testing.T) {
-	a := newAddresses(Node{PodCIDR: netip.MustParsePrefix("10.9.8.0/24")}, true)
-	first, _ := a.take(anyPod, "")
-	_, _ = a.take(anyPod, "")
-	a.free(first)
-	if again, _ := a.take(anyPod, ""); again != first {
-		t.Errorf("got %s, want %s", again, first)
-	}
-}
-
 func TestOptionsAreValidated(t *testing.T) {
 	_, err := Start(t.Context(), Options{Scale: -1, Nodes: []Node{
 		{Name: "a", PodCIDR: netip.MustParsePrefix("10.1.0.0/16")},

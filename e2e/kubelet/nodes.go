@@ -12,6 +12,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/proxy"
 )
 
 // node finds a node by name.
@@ -27,6 +29,16 @@ func (k *Kubelet) allNodes() []*node {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.SortedFunc(maps.Values(k.nodes), func(a, b *node) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// nodePorts are those of all nodes.
+func (k *Kubelet) nodePorts() []*proxy.Node {
+	nodes := k.allNodes()
+	ports := make([]*proxy.Node, len(nodes))
+	for i, n := range nodes {
+		ports[i] = n.ports
+	}
+	return ports
 }
 
 // AddNode registers one more node, ready from the start. What is empty in it is filled as by Start: the n-th node of this
@@ -88,7 +100,7 @@ func (k *Kubelet) RemoveNode(ctx context.Context, name string) error {
 	for _, p := range k.on(n) {
 		<-p.ended
 	}
-	k.proxy.poke()
+	k.proxy.Poke()
 	if err := n.remove(ctx); err != nil {
 		return fmt.Errorf("removing node %s: %w", name, err)
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
 )
 
 // Options says which nodes there are and how time passes on them. The zero value of a field is its default.
@@ -69,8 +71,6 @@ func NumberedNodes(n int, zones ...string) []Node {
 	}
 	return nodes
 }
-
-var private10 = netip.MustParsePrefix("10.0.0.0/8")
 
 // withDefaults returns the options filled in, or every fault in them. The caller's slice of nodes is not touched.
 func (o Options) withDefaults() (Options, error) {
@@ -134,7 +134,7 @@ func (n Node) validate() error {
 	if n.Name == "" {
 		return errors.New("a node needs a name")
 	}
-	if !n.PodCIDR.Addr().Is4() || !private10.Contains(n.PodCIDR.Addr()) || n.PodCIDR.Bits() > 24 || n.PodCIDR.Bits() < 8 {
+	if !n.PodCIDR.Addr().Is4() || !address.Pods.Contains(n.PodCIDR.Addr()) || n.PodCIDR.Bits() > 24 || n.PodCIDR.Bits() < 8 {
 		return fmt.Errorf("node %q: pod CIDR must be inside 10.0.0.0/8 and at least a /24, not %v", n.Name, n.PodCIDR)
 	}
 	return nil

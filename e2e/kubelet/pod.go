@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 // retryDelay is the wait after a failed call to the API server.
@@ -110,7 +112,7 @@ func (p *pod) launch(object *corev1.Pod) error {
 	if !object.Spec.HostNetwork {
 		var err error
 		name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
-		if ip, err = p.node.addresses.take(name, object.Status.PodIP); err != nil {
+		if ip, err = p.node.addresses.Take(name, object.Status.PodIP); err != nil {
 			return fmt.Errorf("allocating pod address: %w", err)
 		}
 	}
@@ -119,7 +121,7 @@ func (p *pod) launch(object *corev1.Pod) error {
 	p.mu.Unlock()
 	p.start = seconds(p.now())
 	for _, spec := range object.Spec.InitContainers {
-		if isSidecar(spec) {
+		if status.IsSidecar(spec) {
 			p.sidecars = append(p.sidecars, newContainer(p, spec, true))
 		}
 	}
@@ -138,13 +140,13 @@ func (p *pod) launch(object *corev1.Pod) error {
 // it is short, and breaking it off would say nothing about whether it took effect.
 func (p *pod) report(stopped bool) error {
 	object := p.object()
-	f := facts{
-		podIP: p.address(), hostIP: p.node.hostIP().String(), start: p.start, stopped: stopped, shutdown: stopped && p.endsWithNode(),
-		containers: statuses(p.containers), sidecars: statuses(p.sidecars),
+	f := status.Facts{
+		PodIP: p.address(), HostIP: p.node.hostIP().String(), Start: p.start, Stopped: stopped, Shutdown: stopped && p.endsWithNode(),
+		Containers: statuses(p.containers), Sidecars: statuses(p.sidecars),
 	}
-	want := desiredStatus(object, f, seconds(p.now()))
+	want := status.Desired(object, f, seconds(p.now()))
 	p.noteEnd(want)
-	patch, err := statusPatch(p.uid, object.Status, want)
+	patch, err := status.Patch(p.uid, object.Status, want)
 	if err != nil || patch == nil {
 		return err
 	}
@@ -177,12 +179,12 @@ func (p *pod) remove() error {
 func (p *pod) cut() {
 	for _, c := range p.all() {
 		if process := c.halt(); process != nil {
-			process.kill(exitSigkill)
+			process.Kill()
 		}
 		<-c.done
 	}
 	if p.ip.IsValid() && p.ip != p.node.hostIP() {
-		p.node.addresses.free(p.ip)
+		p.node.addresses.Free(p.ip)
 	}
 }
 

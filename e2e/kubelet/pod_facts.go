@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 func (p *pod) object() *corev1.Pod {
@@ -89,7 +91,7 @@ func (p *pod) noteReadiness(before, after *corev1.Pod) {
 }
 
 func isTrue(object *corev1.Pod, kind corev1.PodConditionType) bool {
-	c := condition(object.Status.Conditions, kind)
+	c := status.Condition(object.Status.Conditions, kind)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 

@@ -4,12 +4,13 @@
 package kubelet
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 func TestReadinessFollowsTheProbe(t *testing.T) {
@@ -27,7 +28,7 @@ func TestReadinessFollowsTheProbe(t *testing.T) {
 			tc.probe.PeriodSeconds = 1
 			a.create(newPod("web-1", withReadiness(tc.probe), withEnv(tc.env...)))
 			p := a.wait("web-1", "unready", isUnready)
-			if c := condition(p.Status.Conditions, corev1.PodReady); c.Message != "containers with unready status: [web]" {
+			if c := status.Condition(p.Status.Conditions, corev1.PodReady); c.Message != "containers with unready status: [web]" {
 				t.Errorf("got %+v", c)
 			}
 			a.wait("web-1", "ready", isReady)
@@ -89,45 +90,5 @@ func TestProbesThatCannotBeRunFail(t *testing.T) {
 	a.wait("web-3", "ready", isReady)
 	for _, name := range []string{"web-1", "web-2"} {
 		a.wait(name, "unready", isUnready)
-	}
-}
-
-func TestStreakKeepsToThresholds(t *testing.T) {
-	cases := map[string]struct {
-		spec    corev1.Probe
-		results string // + success, - failure
-		want    string // R ready, . not
-	}{
-		"defaults are one and three": {corev1.Probe{}, "-+--+---+", ".RRRRRR.R"},
-		"success threshold":          {corev1.Probe{SuccessThreshold: 3}, "++-+++", ".....R"},
-		"failure threshold":          {corev1.Probe{FailureThreshold: 2}, "+-+--+", "RRRR.R"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var s streak
-			got := ""
-			for _, result := range tc.results {
-				was := s.ready
-				if changed := s.add(result == '+', tc.spec); changed != (was != s.ready) {
-					t.Errorf("add says %v, ready went from %v to %v", changed, was, s.ready)
-				}
-				got += map[bool]string{true: "R", false: "."}[s.ready]
-			}
-			if got != tc.want {
-				t.Errorf("got %s, want %s", got, tc.want)
-			}
-		})
-	}
-}
-
-func TestEnvIsRead(t *testing.T) {
-	pod := newPod("web-1", withEnv("VERSION", "v1", "LATENCY", "2ms", "CRASH_AFTER", "1m", "OTHER", "x", "STATUS", "", "KEEP_ALIVE", "false"))
-	got, err := parseBehaviour(pod.Spec.Containers[0].Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := fmt.Sprint("v1", 2*time.Millisecond, time.Minute, 200, false)
-	if text := fmt.Sprint(got.version, got.latency, *got.crashAfter, got.status, got.keepAlive); text != want {
-		t.Errorf("got %s, want %s", text, want)
 	}
 }

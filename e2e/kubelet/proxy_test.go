@@ -6,15 +6,15 @@ package kubelet
 import (
 	"net"
 	"net/netip"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
 )
 
 const nodePort = 30080
@@ -39,58 +39,6 @@ func slice(name string, port int32, endpoints ...discoveryv1.Endpoint) *discover
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: &port, Protocol: ptr.To(corev1.ProtocolTCP)}},
 		Endpoints:   endpoints,
-	}
-}
-
-func TestBackends(t *testing.T) {
-	unset := discoveryv1.Endpoint{Addresses: []string{"10.1.0.9"}}
-	cases := map[string]struct {
-		slices []*discoveryv1.EndpointSlice
-		port   string
-		node   string
-		want   string
-	}{
-		"ready ones of all slices": {
-			slices: []*discoveryv1.EndpointSlice{
-				slice("a", 8080, endpoint("10.1.0.2", "n1", "ready"), endpoint("10.1.0.3", "n1", "unready")),
-				slice("b", 8081, endpoint("10.2.0.2", "n2", "ready")),
-			},
-			want: "127.1.0.2:8080 127.2.0.2:8081",
-		},
-		"local": {
-			slices: []*discoveryv1.EndpointSlice{slice("a", 80, endpoint("10.1.0.2", "n1", "ready"), endpoint("10.2.0.2", "n2", "ready"))},
-			node:   "n2",
-			want:   "127.2.0.2:80",
-		},
-		"none on the node": {
-			slices: []*discoveryv1.EndpointSlice{slice("a", 80, endpoint("10.1.0.2", "n1", "ready"))},
-			node:   "n2",
-		},
-		"no leaving one while one is ready": {
-			slices: []*discoveryv1.EndpointSlice{slice("a", 80, endpoint("10.1.0.2", "n1", "leaving"), endpoint("10.1.0.3", "n1", "ready"))},
-			want:   "127.1.0.3:80",
-		},
-		"leaving ones as a last resort": {
-			slices: []*discoveryv1.EndpointSlice{slice("a", 80, endpoint("10.1.0.2", "n1", "leaving"), endpoint("10.1.0.3", "n1", "ended"))},
-			want:   "127.1.0.2:80",
-		},
-		"unset conditions are ready": {slices: []*discoveryv1.EndpointSlice{slice("a", 80, unset)}, want: "127.1.0.9:80"},
-		"another port":               {slices: []*discoveryv1.EndpointSlice{slice("a", 80, unset)}, port: "admin"},
-		"no pod's address":           {slices: []*discoveryv1.EndpointSlice{slice("a", 80, endpoint("192.168.0.1", "n1", "ready"))}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.port == "" {
-				tc.port = "http"
-			}
-			var got []string
-			for _, b := range backends(tc.slices, tc.port, tc.node) {
-				got = append(got, b.String())
-			}
-			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("backends (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 
@@ -132,7 +80,7 @@ func (b *proxyBed) must(err error) {
 }
 
 func (b *proxyBed) door(node int) string {
-	return netip.AddrPortFrom(SocketAddr(b.nodes[node].hostIP()), nodePort).String()
+	return netip.AddrPortFrom(address.Socket(b.nodes[node].hostIP()), nodePort).String()
 }
 
 // answers waits until the node's port answers as wanted: a status code, or error.

@@ -11,12 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 // What a kubelet says in a graceful shutdown (k8s.io/kubernetes v1.37, pkg/kubelet/nodeshutdown).
 const (
-	shutdownReason   = "Terminated"
-	shutdownMessage  = "Pod was terminated in response to imminent node shutdown."
 	rejectedReason   = "NodeShutdown"
 	rejectedMessage  = "Pod was rejected: Pod was rejected as the node is shutting down."
 	criticalPriority = 2_000_000_000 // of system-cluster-critical; system-node-critical has more
@@ -164,7 +164,7 @@ func (p *pod) endsWithNode() bool {
 func (p *pod) reject(object *corev1.Pod) error {
 	want := object.Status
 	want.Phase, want.Reason, want.Message = corev1.PodFailed, rejectedReason, rejectedMessage
-	patch, err := statusPatch(p.uid, object.Status, want)
+	patch, err := status.Patch(p.uid, object.Status, want)
 	if err != nil || patch == nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/status"
 )
 
 const ample = 300 * time.Second
@@ -51,7 +53,7 @@ func TestShutdownEndsPodsAndDeletesNone(t *testing.T) {
 			moment(t, k, "web-1", PreStopStart)
 			for !happened(k, "web-1", PreStopEnd) {
 				serves, now := get(t.Context(), urlOf(p, "/")), a.pod("web-1")
-				early := now.Status.Phase != corev1.PodRunning || !isReady(now) || condition(now.Status.Conditions, corev1.DisruptionTarget) != nil
+				early := now.Status.Phase != corev1.PodRunning || !isReady(now) || status.Condition(now.Status.Conditions, corev1.DisruptionTarget) != nil
 				if !happened(k, "web-1", PreStopEnd) && (serves != "200" || early) {
 					t.Fatalf("in its preStop it answers %s, with status %+v", serves, now.Status)
 				}
@@ -60,11 +62,11 @@ func TestShutdownEndsPodsAndDeletesNone(t *testing.T) {
 			if p.DeletionTimestamp != nil || p.Status.Phase != tc.phase || p.Status.Reason != tc.reason || p.Status.Message != tc.message {
 				t.Errorf("deleted at %v, %s, %q, %q; want %+v", p.DeletionTimestamp, p.Status.Phase, p.Status.Reason, p.Status.Message, tc)
 			}
-			target := condition(p.Status.Conditions, corev1.DisruptionTarget)
+			target := status.Condition(p.Status.Conditions, corev1.DisruptionTarget)
 			if target == nil || target.Status != corev1.ConditionTrue || target.Reason != "TerminationByKubelet" {
 				t.Errorf("condition DisruptionTarget: %+v", target)
 			}
-			if c := condition(p.Status.Conditions, corev1.ContainersReady); c.Status != corev1.ConditionFalse || c.Reason != tc.readyReason {
+			if c := status.Condition(p.Status.Conditions, corev1.ContainersReady); c.Status != corev1.ConditionFalse || c.Reason != tc.readyReason {
 				t.Errorf("condition ContainersReady: %+v", c)
 			}
 			if slept := moment(t, k, "web-1", SIGTERM).Sub(moment(t, k, "web-1", PreStopStart)); slept < time.Second {
@@ -204,7 +206,7 @@ func TestNodeInShutdownRejectsPods(t *testing.T) {
 	if happened(k, "web-1", Started) {
 		t.Error("its container was started")
 	}
-	if got := a.pod("done").Status; got.Reason != "" || condition(got.Conditions, corev1.DisruptionTarget) != nil {
+	if got := a.pod("done").Status; got.Reason != "" || status.Condition(got.Conditions, corev1.DisruptionTarget) != nil {
 		t.Errorf("a pod that had ended before got status %+v", got)
 	}
 	a.remove("web-1", nil)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/app"
 )
 
 // minShutdown is what every container gets between SIGTERM and SIGKILL, even when preStop used up the grace period.
@@ -53,22 +55,22 @@ func (c *container) shutDown(end *deadline, before []*container) {
 		end.wait(other.done, func(deadline time.Time) time.Time { return deadline })
 	}
 	c.pod.note(SIGTERM, c.spec.Name)
-	process.sigterm()
-	if !end.wait(process.exited, notBefore(c.pod.now().Add(c.pod.kubelet.scaled(minShutdown)))) {
+	process.Terminate()
+	if !end.wait(process.Exited(), notBefore(c.pod.now().Add(c.pod.kubelet.scaled(minShutdown)))) {
 		c.pod.note(SIGKILL, c.spec.Name)
-		process.kill(exitSigkill)
+		process.Kill()
 	}
 	<-c.done
 }
 
 // preStop waits as long as the hook takes, but not past the deadline nor the end of the process.
-func (c *container) preStop(process *process, end *deadline) {
+func (c *container) preStop(process *app.Process, end *deadline) {
 	length, found := preStop(c.spec)
 	if !found {
 		return
 	}
 	c.pod.note(PreStopStart, c.spec.Name)
-	end.wait(process.exited, notAfter(c.pod.now().Add(c.pod.kubelet.scaled(length))))
+	end.wait(process.Exited(), notAfter(c.pod.now().Add(c.pod.kubelet.scaled(length))))
 	c.pod.note(PreStopEnd, c.spec.Name)
 }
 

@@ -109,7 +109,7 @@ func (k *Kubelet) catchUp(n *node) {
 	for _, object := range live {
 		k.seen(object)
 	}
-	k.proxy.poke()
+	k.proxy.Poke()
 }
 
 func (k *Kubelet) on(n *node) []*pod {

@@ -1,26 +1,50 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
-// proxy plays kube-proxy's part on all nodes, as far as node ports go: each node listens on its own address at the node
-// ports of the Services and passes connections on to their pods. One goroutine (run) opens and closes.
-type proxy struct {
-	kubelet  *Kubelet
+// retryDelay is the wait after node ports could not be opened.
+const retryDelay = time.Second
+
+// Node is one that has node ports.
+type Node struct {
+	Name     string
+	Address  netip.Addr      // where it listens
+	Context  context.Context // ends with the node
+	IsSilent func() bool     // it is cut off: its node ports stay as they are
+}
+
+// Options are what a Proxy needs. Go runs functions that end with their nodes, or with the Proxy.
+type Options struct {
+	Informer informers.SharedInformerFactory
+	Nodes    func() []*Node
+	Go       func(func())
+	Clock    clock.Clock
+	Log      logr.Logger
+}
+
+// Proxy plays kube-proxy's part on all nodes, as far as node ports go: each node listens on its own address at the node
+// ports of the Services and passes connections on to their pods. One goroutine (Run) opens and closes.
+type Proxy struct {
+	Options
 	services corelisters.ServiceLister
 	slices   discoverylisters.EndpointSliceLister
 	wake     chan struct{} // buffered: something changed
@@ -29,29 +53,30 @@ type proxy struct {
 
 // doorKey names a socket: a node port of a node.
 type doorKey struct {
-	node *node
+	node *Node
 	port int32
 }
 
-func newProxy(k *Kubelet) *proxy {
-	return &proxy{
-		kubelet:  k,
-		services: k.informer.Core().V1().Services().Lister(),
-		slices:   k.informer.Discovery().V1().EndpointSlices().Lister(),
+// New watches nothing before Watch.
+func New(o Options) *Proxy {
+	return &Proxy{
+		Options:  o,
+		services: o.Informer.Core().V1().Services().Lister(),
+		slices:   o.Informer.Discovery().V1().EndpointSlices().Lister(),
 		wake:     make(chan struct{}, 1),
 		doors:    map[doorKey]*door{},
 	}
 }
 
-// watch has every change of Services and EndpointSlices looked at; the functions say when all that is there was seen.
-func (p *proxy) watch() ([]cache.InformerSynced, error) {
+// Watch has every change of Services and EndpointSlices looked at; the functions say when all that is there was seen.
+func (p *Proxy) Watch() ([]cache.InformerSynced, error) {
 	changed := cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { p.poke() }, UpdateFunc: func(any, any) { p.poke() }, DeleteFunc: func(any) { p.poke() },
+		AddFunc: func(any) { p.Poke() }, UpdateFunc: func(any, any) { p.Poke() }, DeleteFunc: func(any) { p.Poke() },
 	}
 	var synced []cache.InformerSynced
 	for _, informer := range []cache.SharedIndexInformer{
-		p.kubelet.informer.Core().V1().Services().Informer(),
-		p.kubelet.informer.Discovery().V1().EndpointSlices().Informer(),
+		p.Informer.Core().V1().Services().Informer(),
+		p.Informer.Discovery().V1().EndpointSlices().Informer(),
 	} {
 		registration, err := informer.AddEventHandler(changed)
 		if err != nil {
@@ -62,15 +87,16 @@ func (p *proxy) watch() ([]cache.InformerSynced, error) {
 	return synced, nil
 }
 
-// poke makes run look; it never blocks.
-func (p *proxy) poke() {
+// Poke makes Run look; it never blocks.
+func (p *Proxy) Poke() {
 	select {
 	case p.wake <- struct{}{}:
 	default: // a look is due already
 	}
 }
 
-func (p *proxy) run() {
+// Run opens and closes node ports until ctx ends.
+func (p *Proxy) Run(ctx context.Context) {
 	defer func() {
 		for _, d := range p.doors {
 			d.close()
@@ -79,11 +105,11 @@ func (p *proxy) run() {
 	for {
 		var retry <-chan time.Time
 		if err := p.sync(); err != nil {
-			p.kubelet.log.Error(err, "Node ports will be looked at again")
-			retry = p.kubelet.clock.After(retryDelay)
+			p.Log.Error(err, "Node ports will be looked at again")
+			retry = p.Clock.After(retryDelay)
 		}
 		select {
-		case <-p.kubelet.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-p.wake:
 		case <-retry:
@@ -92,13 +118,13 @@ func (p *proxy) run() {
 }
 
 // sync opens, closes and points the doors as the Services say. Those of a node that is cut off stay as they are.
-func (p *proxy) sync() error {
+func (p *Proxy) sync() error {
 	services, err := p.services.List(labels.Everything())
 	if err != nil {
 		return fmt.Errorf("listing services: %w", err)
 	}
 	wanted := map[doorKey][]netip.AddrPort{}
-	for _, n := range p.kubelet.allNodes() {
+	for _, n := range p.Nodes() {
 		for _, service := range services {
 			if err := p.want(n, service, wanted); err != nil {
 				return err
@@ -108,7 +134,7 @@ func (p *proxy) sync() error {
 	p.close(wanted)
 	var errs []error
 	for key, backends := range wanted {
-		if !key.node.silent.Load() {
+		if !key.node.IsSilent() {
 			errs = append(errs, p.point(key, backends))
 		}
 	}
@@ -116,10 +142,10 @@ func (p *proxy) sync() error {
 }
 
 // close ends the doors that lead nowhere any more.
-func (p *proxy) close(wanted map[doorKey][]netip.AddrPort) {
+func (p *Proxy) close(wanted map[doorKey][]netip.AddrPort) {
 	for key, d := range p.doors {
-		removed := key.node.ctx.Err() != nil
-		if removed || !key.node.silent.Load() && len(wanted[key]) == 0 {
+		removed := key.node.Context.Err() != nil
+		if removed || !key.node.IsSilent() && len(wanted[key]) == 0 {
 			d.close()
 			delete(p.doors, key)
 		}
@@ -127,7 +153,7 @@ func (p *proxy) close(wanted map[doorKey][]netip.AddrPort) {
 }
 
 // want adds where a Service's node ports lead from a node. No backend is no listener: the connection is refused.
-func (p *proxy) want(n *node, service *corev1.Service, into map[doorKey][]netip.AddrPort) error {
+func (p *Proxy) want(n *Node, service *corev1.Service, into map[doorKey][]netip.AddrPort) error {
 	if service.Spec.Type != corev1.ServiceTypeNodePort && service.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return nil
 	}
@@ -152,12 +178,12 @@ func (p *proxy) want(n *node, service *corev1.Service, into map[doorKey][]netip.
 }
 
 // point opens a door if it is not open, and makes it lead to the backends.
-func (p *proxy) point(key doorKey, backends []netip.AddrPort) error {
+func (p *Proxy) point(key doorKey, backends []netip.AddrPort) error {
 	if d, open := p.doors[key]; open {
 		d.backends.Store(&backends)
 		return nil
 	}
-	d, err := openDoor(p.kubelet, key, backends)
+	d, err := p.openDoor(key, backends)
 	if err != nil {
 		return fmt.Errorf("opening node port of %s: %w", key.node.Name, err)
 	}

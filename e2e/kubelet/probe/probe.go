@@ -1,7 +1,8 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+// Package probe has readiness probes, as a kubelet runs them.
+package probe
 
 import (
 	"context"
@@ -16,35 +17,36 @@ import (
 	"k8s.io/utils/clock"
 )
 
-const probeAgent = "kube-probe/"
+// Agent is how the User-Agent of a probe begins.
+const Agent = "kube-probe/"
 
-// prober asks one container, over its socket, whether it is ready.
-type prober struct {
-	clock clock.Clock
-	spec  corev1.Probe
-	ports []corev1.ContainerPort
-	host  string // where the container listens
-	scale func(seconds int32) time.Duration
+// Prober asks one container, over its socket, whether it is ready.
+type Prober struct {
+	Clock clock.Clock
+	Spec  corev1.Probe
+	Ports []corev1.ContainerPort
+	Host  string // where the container listens
+	Scale func(seconds int32) time.Duration
 }
 
-// run probes every period until ctx ends, the first time at once, and reports what the thresholds make of it whenever
+// Run probes every period until ctx ends, the first time at once, and reports what the thresholds make of it whenever
 // that changes. As in the kubelet, the initial delay skips the probes that fall into it; it starts no probe of its own.
-func (p *prober) run(ctx context.Context, report func(ready bool)) {
-	start, streak := p.clock.Now(), streak{}
+func (p *Prober) Run(ctx context.Context, report func(ready bool)) {
+	start, streak := p.Clock.Now(), streak{}
 	for ctx.Err() == nil {
-		began := p.clock.Now()
-		if began.Sub(start) >= p.scale(p.spec.InitialDelaySeconds) {
+		began := p.Clock.Now()
+		if began.Sub(start) >= p.Scale(p.Spec.InitialDelaySeconds) {
 			ok := p.probe(ctx)
-			if ctx.Err() == nil && streak.add(ok, p.spec) {
+			if ctx.Err() == nil && streak.add(ok, p.Spec) {
 				report(streak.ready)
 			}
 		}
-		p.pause(ctx, began.Add(p.scale(orDefault(p.spec.PeriodSeconds, 10))))
+		p.pause(ctx, began.Add(p.Scale(orDefault(p.Spec.PeriodSeconds, 10))))
 	}
 }
 
-func (p *prober) pause(ctx context.Context, until time.Time) {
-	timer := p.clock.NewTimer(until.Sub(p.clock.Now()))
+func (p *Prober) pause(ctx context.Context, until time.Time) {
+	timer := p.Clock.NewTimer(until.Sub(p.Clock.Now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C():
@@ -53,20 +55,20 @@ func (p *prober) pause(ctx context.Context, until time.Time) {
 }
 
 // probe asks once. The timeout is real time: what it bounds is a real socket.
-func (p *prober) probe(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(orDefault(p.spec.TimeoutSeconds, 1))*time.Second)
+func (p *Prober) probe(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(orDefault(p.Spec.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
 	switch {
-	case p.spec.HTTPGet != nil:
-		return p.get(ctx, p.spec.HTTPGet)
-	case p.spec.TCPSocket != nil:
-		return p.dial(ctx, p.spec.TCPSocket.Port)
+	case p.Spec.HTTPGet != nil:
+		return p.get(ctx, p.Spec.HTTPGet)
+	case p.Spec.TCPSocket != nil:
+		return p.dial(ctx, p.Spec.TCPSocket.Port)
 	default:
 		return false
 	}
 }
 
-func (p *prober) get(ctx context.Context, action *corev1.HTTPGetAction) bool {
+func (p *Prober) get(ctx context.Context, action *corev1.HTTPGetAction) bool {
 	target, err := url.Parse(action.Path)
 	if err != nil {
 		return false
@@ -79,7 +81,7 @@ func (p *prober) get(ctx context.Context, action *corev1.HTTPGetAction) bool {
 	if err != nil {
 		return false
 	}
-	request.Header.Set("User-Agent", probeAgent+"1.37")
+	request.Header.Set("User-Agent", Agent+"1.37")
 	for _, header := range action.HTTPHeaders {
 		request.Header.Set(header.Name, header.Value)
 	}
@@ -91,7 +93,7 @@ func (p *prober) get(ctx context.Context, action *corev1.HTTPGetAction) bool {
 	return response.StatusCode >= 200 && response.StatusCode < 400
 }
 
-func (p *prober) dial(ctx context.Context, port intstr.IntOrString) bool {
+func (p *Prober) dial(ctx context.Context, port intstr.IntOrString) bool {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.address(port))
 	if err != nil {
 		return false
@@ -101,14 +103,14 @@ func (p *prober) dial(ctx context.Context, port intstr.IntOrString) bool {
 }
 
 // address resolves a named port as the kubelet does; port 0, which refuses, stands for a name that is not there.
-func (p *prober) address(port intstr.IntOrString) string {
+func (p *Prober) address(port intstr.IntOrString) string {
 	number := port.IntValue()
-	for _, candidate := range p.ports {
+	for _, candidate := range p.Ports {
 		if port.Type == intstr.String && candidate.Name == port.StrVal {
 			number = int(candidate.ContainerPort)
 		}
 	}
-	return net.JoinHostPort(p.host, strconv.Itoa(number))
+	return net.JoinHostPort(p.Host, strconv.Itoa(number))
 }
 
 // probeClient opens a connection for each probe and takes a redirect for an answer.

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package app
 
 import (
 	"context"
@@ -16,17 +16,19 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Exit codes of a process, as a container runtime reports them.
+// ExitDone is the exit code of a process that has done its work.
+const ExitDone = 0
+
+// The other exit codes, as a container runtime reports them.
 const (
-	exitDone    = 0
 	exitCrash   = 1
 	exitUsage   = 2
 	exitSigkill = 137
 	exitSigterm = 143
 )
 
-// process is one run of the app in a container: it opens sockets, serves, and ends with an exit code.
-type process struct {
+// Process is one run of the app in a container: it opens sockets, serves, and ends with an exit code.
+type Process struct {
 	set    behaviour
 	clock  clock.Clock
 	listen []string // addresses
@@ -40,28 +42,28 @@ type process struct {
 	message string
 }
 
-// startProcess runs the app on the given addresses until it ends by itself or is told to.
-func startProcess(app *App, pod string, c clock.Clock, addrs []string, badEnv error) *process {
+// Start runs the app on the given addresses, as that of a pod of that name, until it ends by itself or is told to.
+func (a *App) Start(pod string, c clock.Clock, addrs []string) *Process {
 	alive, cut := context.WithCancel(context.Background())
-	p := &process{
-		set: app.behaviour(), clock: c, listen: addrs,
+	p := &Process{
+		set: a.behaviour(), clock: c, listen: addrs,
 		term: make(chan struct{}), killed: make(chan int, 1), exited: make(chan struct{}),
 	}
 	p.server = &http.Server{
-		Handler:           &handler{app: app, pod: pod, clock: c},
+		Handler:           &handler{app: a, pod: pod, clock: c},
 		ReadHeaderTimeout: 2 * time.Minute, // longer than load balancers keep connections that carry no request, as AWS recommends
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
-	if badEnv != nil {
-		p.message = badEnv.Error()
+	if a.badEnv != nil {
+		p.message = a.badEnv.Error()
 		p.kill(exitUsage)
 	}
-	app.running(p)
+	a.running(p)
 	go func() {
 		defer close(p.exited)
 		var serving sync.WaitGroup
 		p.code = p.run(alive, &serving)
-		app.running(nil)
+		a.running(nil)
 		cut()
 		// Errors of closing sockets say nothing: they are closed either way.
 		_ = p.server.Close()
@@ -70,11 +72,23 @@ func startProcess(app *App, pod string, c clock.Clock, addrs []string, badEnv er
 	return p
 }
 
-// sigterm asks the process to stop; to be called once.
-func (p *process) sigterm() { close(p.term) }
+// Exited is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// kill ends the process with this exit code: all of its connections are cut.
-func (p *process) kill(code int) {
+// Code is the exit code, and Message what the process says of its end. Both are valid once Exited is closed.
+func (p *Process) Code() int { return p.code }
+
+// Message is empty if the process says nothing.
+func (p *Process) Message() string { return p.message }
+
+// Terminate is SIGTERM; to be called once.
+func (p *Process) Terminate() { close(p.term) }
+
+// Kill is SIGKILL: all connections are cut.
+func (p *Process) Kill() { p.kill(exitSigkill) }
+
+// kill ends the process with this exit code.
+func (p *Process) kill(code int) {
 	select {
 	case p.killed <- code:
 	default: // it is ending already
@@ -82,7 +96,7 @@ func (p *process) kill(code int) {
 }
 
 // run lives the life of the process and returns its exit code.
-func (p *process) run(alive context.Context, serving *sync.WaitGroup) int {
+func (p *Process) run(alive context.Context, serving *sync.WaitGroup) int {
 	up := p.after(&p.set.startupDelay)
 	crash, exit := p.after(p.set.crashAfter), p.after(p.set.exitAfter)
 	term, drained := p.term, make(chan struct{})
@@ -93,9 +107,9 @@ func (p *process) run(alive context.Context, serving *sync.WaitGroup) int {
 		case <-crash:
 			return exitCrash
 		case <-exit:
-			return exitDone
+			return ExitDone
 		case <-drained:
-			return exitDone
+			return ExitDone
 		case <-up:
 			up = nil
 			if err := p.open(serving); err != nil {
@@ -116,14 +130,14 @@ func (p *process) run(alive context.Context, serving *sync.WaitGroup) int {
 }
 
 // drain closes the listeners at once and lets requests in flight finish.
-func (p *process) drain(alive context.Context, drained chan<- struct{}) {
+func (p *Process) drain(alive context.Context, drained chan<- struct{}) {
 	if p.server.Shutdown(alive) == nil {
 		close(drained)
 	}
 }
 
 // open listens on every address and serves on them.
-func (p *process) open(serving *sync.WaitGroup) error {
+func (p *Process) open(serving *sync.WaitGroup) error {
 	for _, addr := range p.listen {
 		listener, err := net.Listen("tcp", addr)
 		if err != nil {
@@ -134,14 +148,14 @@ func (p *process) open(serving *sync.WaitGroup) error {
 	return nil
 }
 
-func (p *process) serve(listener net.Listener) {
+func (p *Process) serve(listener net.Listener) {
 	if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		p.kill(exitCrash)
 	}
 }
 
 // after returns a channel that fires once the duration has passed, or nil, which never fires, when there is none.
-func (p *process) after(d *time.Duration) <-chan time.Time {
+func (p *Process) after(d *time.Duration) <-chan time.Time {
 	if d == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package status
 
 import (
 	"encoding/json"
@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// statusPatch returns the strategic merge patch that brings the pod's status to what the kubelet wants, or nil when it is
+// Patch returns the strategic merge patch that brings the pod's status to what the kubelet wants, or nil when it is
 // there. It holds only what differs, the conditions among it one by one, so that nobody else's condition is touched; the UID
 // makes the API server refuse it for another pod of the same name.
-func statusPatch(uid types.UID, have, want corev1.PodStatus) ([]byte, error) {
+func Patch(uid types.UID, have, want corev1.PodStatus) ([]byte, error) {
 	status := changedFields(have, want)
 	if conditions := changedConditions(have.Conditions, want.Conditions); len(conditions) > 0 {
 		status["conditions"] = conditions
@@ -61,7 +61,7 @@ func changedFields(have, want corev1.PodStatus) map[string]any {
 func changedConditions(have, want []corev1.PodCondition) []map[string]any {
 	var changed []map[string]any
 	for _, c := range want {
-		if old := condition(have, c.Type); old != nil && sameCondition(*old, c) {
+		if old := Condition(have, c.Type); old != nil && sameCondition(*old, c) {
 			continue
 		}
 		entry := map[string]any{

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package app
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/probe"
 )
 
 // handler answers the requests of one process.
@@ -75,5 +77,5 @@ func readyStatus(ready bool) int {
 
 func isProbe(r *http.Request) bool {
 	agent := r.UserAgent()
-	return strings.HasPrefix(agent, probeAgent) || strings.HasPrefix(agent, "ELB-HealthChecker/")
+	return strings.HasPrefix(agent, probe.Agent) || strings.HasPrefix(agent, "ELB-HealthChecker/")
 }

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package proxy
 
 import (
 	"net/netip"
@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/e2e/kubelet/address"
 )
 
 // backends are the sockets of the pods behind a port of a Service, by kube-proxy's rules: those that are ready, and when
@@ -54,8 +56,8 @@ func targetPort(slice *discoveryv1.EndpointSlice, name string) (uint16, bool) {
 // socketOf is where an endpoint listens; what is not in the pods' 10.0.0.0/8 listens nowhere.
 func socketOf(e discoveryv1.Endpoint, port uint16) (netip.AddrPort, bool) {
 	addr, err := netip.ParseAddr(e.Addresses[0])
-	if err != nil || !private10.Contains(addr) {
+	if err != nil || !address.Pods.Contains(addr) {
 		return netip.AddrPort{}, false
 	}
-	return netip.AddrPortFrom(SocketAddr(addr), port), true
+	return netip.AddrPortFrom(address.Socket(addr), port), true
 }

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package proxy
 
 import (
 	"context"
@@ -19,30 +19,30 @@ const dialTimeout = 10 * time.Second
 // door is one node port of one node: a socket that passes each connection on to one of its backends, in turn. Connections
 // live until one side ends them, or their node is removed: those that are there when a backend or the Service goes go on.
 type door struct {
-	node     *node
+	node     *Node
 	socket   net.Listener
 	backends atomic.Pointer[[]netip.AddrPort] // never none
 	turn     atomic.Uint64
 }
 
-// openDoor listens; the Kubelet waits for what it starts.
-func openDoor(k *Kubelet, key doorKey, backends []netip.AddrPort) (*door, error) {
-	address := netip.AddrPortFrom(SocketAddr(key.node.hostIP()), uint16(key.port))
+// openDoor listens.
+func (p *Proxy) openDoor(key doorKey, backends []netip.AddrPort) (*door, error) {
+	address := netip.AddrPortFrom(key.node.Address, uint16(key.port))
 	var config net.ListenConfig
-	socket, err := config.Listen(key.node.ctx, "tcp", address.String())
+	socket, err := config.Listen(key.node.Context, "tcp", address.String())
 	if err != nil {
 		return nil, err
 	}
 	d := &door{node: key.node, socket: socket}
 	d.backends.Store(&backends)
-	context.AfterFunc(key.node.ctx, d.close)
-	k.work.Go(func() {
+	context.AfterFunc(key.node.Context, d.close)
+	p.Go(func() {
 		for {
 			client, err := socket.Accept()
 			if err != nil {
 				return // closed
 			}
-			k.work.Go(func() { d.pass(client.(*net.TCPConn)) })
+			p.Go(func() { d.pass(client.(*net.TCPConn)) })
 		}
 	})
 	return d, nil
@@ -61,14 +61,14 @@ func (d *door) pick() string {
 func (d *door) pass(client *net.TCPConn) {
 	defer client.Close()
 	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(d.node.ctx, "tcp", d.pick())
+	conn, err := dialer.DialContext(d.node.Context, "tcp", d.pick())
 	if err != nil {
 		reset(client)
 		return
 	}
 	pod := conn.(*net.TCPConn)
 	defer pod.Close()
-	unhook := context.AfterFunc(d.node.ctx, func() {
+	unhook := context.AfterFunc(d.node.Context, func() {
 		reset(client)
 		reset(pod)
 	})

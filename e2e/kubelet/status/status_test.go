@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package status
 
 import (
 	"encoding/json"
@@ -43,7 +43,7 @@ func TestPhase(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &corev1.Pod{Spec: corev1.PodSpec{RestartPolicy: tc.policy}}
-			if got := phase(p, facts{containers: tc.containers, stopped: tc.stopped}); got != tc.want {
+			if got := phase(p, Facts{Containers: tc.containers, Stopped: tc.stopped}); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
@@ -56,23 +56,23 @@ func TestReadyNamesEveryObstacle(t *testing.T) {
 	p.Status.Conditions = []corev1.PodCondition{{Type: "b", Status: corev1.ConditionUnknown}, {Type: "c", Status: corev1.ConditionTrue}}
 	sidecars := []corev1.ContainerStatus{running("s", false)}
 	cases := map[string]struct {
-		facts       facts
+		facts       Facts
 		wantReason  string
 		wantMessage string
 	}{
 		"containers first": {
-			facts{containers: []corev1.ContainerStatus{running("x", false), running("y", true)}, sidecars: sidecars},
+			Facts{Containers: []corev1.ContainerStatus{running("x", false), running("y", true)}, Sidecars: sidecars},
 			"ContainersNotReady", "containers with unready status: [s x]",
 		},
 		"then gates": {
-			facts{containers: []corev1.ContainerStatus{running("x", true)}}, "ReadinessGatesNotReady",
+			Facts{Containers: []corev1.ContainerStatus{running("x", true)}}, "ReadinessGatesNotReady",
 			`corresponding condition of pod readiness gate "a" does not exist., the status of pod readiness gate "b" is not "True", but Unknown`,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			status := desiredStatus(p, tc.facts, metav1.Now())
-			got := condition(status.Conditions, corev1.PodReady)
+			status := Desired(p, tc.facts, metav1.Now())
+			got := Condition(status.Conditions, corev1.PodReady)
 			if got.Status != corev1.ConditionFalse || got.Reason != tc.wantReason || got.Message != tc.wantMessage {
 				t.Errorf("got %+v", got)
 			}
@@ -86,10 +86,10 @@ func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "Former", LastTransitionTime: before},
 		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: before},
 	}}}
-	status := desiredStatus(p, facts{containers: []corev1.ContainerStatus{running("x", false)}}, now)
+	status := Desired(p, Facts{Containers: []corev1.ContainerStatus{running("x", false)}}, now)
 	want := map[corev1.PodConditionType]metav1.Time{corev1.PodReady: before, corev1.ContainersReady: now, corev1.PodInitialized: now}
 	for kind, at := range want {
-		if got := condition(status.Conditions, kind).LastTransitionTime; !got.Equal(&at) {
+		if got := Condition(status.Conditions, kind).LastTransitionTime; !got.Equal(&at) {
 			t.Errorf("%s changed at %v, want %v", kind, got, at)
 		}
 	}
@@ -98,7 +98,7 @@ func TestTransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 func TestStatusPatchHoldsTheDifferenceAndTheUID(t *testing.T) {
 	at := metav1.NewTime(time.Unix(0, 0).UTC())
 	have := corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.1.0.2", Conditions: []corev1.PodCondition{
-		{Type: gate, Status: corev1.ConditionFalse},
+		{Type: "target-health.elbv2.k8s.aws/web", Status: corev1.ConditionFalse},
 		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at},
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: "shut", LastTransitionTime: at},
 	}}
@@ -107,7 +107,7 @@ func TestStatusPatchHoldsTheDifferenceAndTheUID(t *testing.T) {
 		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, LastTransitionTime: at},
 		{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at},
 	}
-	raw, err := statusPatch("uid-1", have, want)
+	raw, err := Patch("uid-1", have, want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestStatusPatchHoldsTheDifferenceAndTheUID(t *testing.T) {
 	if diff := cmp.Diff(wantPatch, got); diff != "" {
 		t.Errorf("patch (-want +got):\n%s", diff)
 	}
-	if raw, err := statusPatch("uid-1", have, have); raw != nil || err != nil {
+	if raw, err := Patch("uid-1", have, have); raw != nil || err != nil {
 		t.Errorf("nothing changed, got %s, %v", raw, err)
 	}
 }

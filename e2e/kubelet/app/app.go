@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package kubelet
+package app
 
 import (
 	"fmt"
@@ -98,11 +98,19 @@ func parseSigterm(value string) (string, error) {
 // App steers and watches the program in one container of one pod, over restarts. It stays usable when the pod has gone.
 // It is safe for concurrent use.
 type App struct {
+	badEnv error // no process of it runs for long
+
 	mu       sync.Mutex
 	set      behaviour
-	process  *process // nil while none runs
+	process  *Process // nil while none runs
 	requests int
 	last     time.Time
+}
+
+// New reads the env of a container. If that cannot be read, each process ends at once with exit code 2 and says why.
+func New(env []corev1.EnvVar) *App {
+	set, err := parseBehaviour(env)
+	return &App{set: set, badEnv: err}
 }
 
 // SetReady makes /ready answer 200 or 503.
@@ -156,7 +164,7 @@ func (a *App) behaviour() behaviour {
 	return a.set
 }
 
-func (a *App) running(p *process) {
+func (a *App) running(p *Process) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.process = p
