@@ -19,7 +19,7 @@ race := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <pthread.h>' 
 
 # Compilers take most of the time of a first `make`, so they leave out what a test bed can do without: DWARF, which only debuggers read,
 # and a pass that saves bounds checks. In code that is generated, or seldom runs, they inline nothing. With an empty build cache,
-# targetgate and the control plane take a sixth less CPU for that. All builds here have the same flags, so that Go's build cache has
+# that saves a sixth of the CPU time of targetgate and the control plane. All builds here have the same flags, so that Go's build cache has
 # each package once, and paths without the folder of this clone, so that clones share the packages. Releases have none of these but
 # -trimpath (config/release).
 quick := -dwarf=false -d=ssa/prove/off
@@ -144,7 +144,7 @@ test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random
 
 .PHONY: test-e2e
 test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some 20 min),$(e2e_programs) \
+	$(call timed,end-to-end tests (some $(if $(race),20,18) min),$(e2e_programs) \
 		.bin/gotestsum --format testname -- -p 4 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
 
 .PHONY: bench

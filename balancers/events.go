@@ -18,6 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -138,8 +139,8 @@ func (p teller) tellWait() {
 	member := p.member(owners.OfGroup(stack.Ref{Part: part}, p.wanted, p.seen))
 	if now.Sub(since) >= patience && member != nil {
 		p.tell(member, corev1.EventTypeWarning, reasonWarning,
-			"target group %s has no healthy target: until it has one, requests are routed as before. For the reason, run "+
-				"kubectl targetgate explain ingress", part)
+			"target group %s has no healthy target: until it has one, requests are routed as before. To see why, run: "+
+				"kubectl targetgate explain ingress %s", part, membership.NameOf(member))
 	}
 }
 

@@ -43,7 +43,8 @@ const heldSoon = time.Second
 // all. Its error is for what has no member to hold. Nobody is held for a web ACL: others would be served without it.
 func (p teller) tellFailures() (errs error) {
 	for _, failure := range p.result.Failures {
-		note := fmt.Sprintf("%s: %s", failure.Step, awserr.Message(failure.Err))
+		what := steps.LogText(failure.Step.Change)
+		note := what + ": " + awserr.Message(failure.Err)
 		member := p.member(owners.Of(failure, p.wanted, p.seen))
 		if _, guards := steps.Guarded(failure.Step.Change); guards && member != nil {
 			p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, membership.NameOf(member)))
@@ -57,7 +58,7 @@ func (p teller) tellFailures() (errs error) {
 		} else {
 			p.warnAll(reasonDeploy, deployFailed, note)
 		}
-		errs = errors.Join(errs, fmt.Errorf("%s: %w", failure.Step, failure.Err))
+		errs = errors.Join(errs, fmt.Errorf("%s: %w", what, failure.Err))
 	}
 	return errs
 }

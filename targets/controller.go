@@ -227,26 +227,21 @@ func newMemories(mode ownership.Mode, clk clock.PassiveClock) *memories {
 	return &memories{mode: mode, clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{}}
 }
 
-// of is what is remembered of the binding, as it is now. Passes only: of a memory that is new the record is forgotten once the lock is
-// released, and nobody but the next pass asks for it.
+// of is what is remembered of the binding, as it is now. Passes only: of a new memory the record is forgotten without the lock, and only
+// the pass that asks reads it.
 func (all *memories) of(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) *memory {
-	m, isNew := all.renewed(key, binding)
+	all.mu.Lock()
+	m := all.byBinding[key]
+	isNew := m == nil || !m.group.Is(binding)
+	if isNew {
+		m = newMemory(all.mode, binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
+		all.byBinding[key] = m
+	}
+	all.mu.Unlock()
 	if isNew {
 		m.claims.ForgetRecord()
 	}
 	return m
-}
-
-func (all *memories) renewed(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) (m *memory, isNew bool) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	m = all.byBinding[key]
-	if m != nil && m.group.Is(binding) {
-		return m, false
-	}
-	m = newMemory(all.mode, binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
-	all.byBinding[key] = m
-	return m, true
 }
 
 // find is what is remembered of the binding of that name, nil when nothing is.

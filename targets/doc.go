@@ -34,7 +34,7 @@
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
 // a target may enter the group is its claim (claims): a registration waits for it, a deregistration does not.
 //
-// Rules cited by number in tests are in README.md, section What holds.
+// Tests cite rules by number: see "What holds" in the README.md of the repository.
 //
 // # Files of this folder
 //
@@ -82,9 +82,9 @@
 // # Locks
 //
 // memories.mu guards which bindings are remembered. Under it Group.mu of targetgroup is taken, and under that the lock of Subnets. The
-// folders have others: each folder's doc.go lists its own. These are taken alone, but for those of queues: networking fills queues under
-// its lock, and that of a queue that is made of others is held while theirs are taken. No lock is held across a call to AWS or to the API
-// server. What only the passes of a binding touch, which come one after the other, has none (memory).
+// folders have others: each folder's doc.go lists its own. These are taken alone, with three exceptions: beside takes that of a new group
+// under its own, networking fills queues under its lock, and a queue that is made of others takes theirs. No lock is held across a call to
+// AWS or to the API server. What only the passes of a binding touch, which come one after the other, has none (memory).
 //
 // # Words
 //

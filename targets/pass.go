@@ -29,7 +29,7 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 		return ctrl.Result{}, err
 	}
 	gated := r.gatedPods(s.key)
-	before, now := s.group.Snapshot(), r.Clock.Now() // after all that a pass may wait for; what follows judges by these values
+	before, now := s.group.Snapshot(), r.Clock.Now() // after loadRecord, which may wait; what is seen later may have later times
 	res, err := r.resolver.ForPass().After(s.unseen, now).Resolve(ctx, binding, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err

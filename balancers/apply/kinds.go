@@ -117,21 +117,23 @@ func change[D any, C steps.Change](e effect, do func(D, context.Context, C) erro
 	return create(e, func(d D, ctx context.Context, c C) (Made, error) { return Made{}, do(d, ctx, c) })
 }
 
-// logChange tells of a change that was made. The logger has the group's name.
+// logChange tells of a change that was accepted; a few may have been so already. The logger has the group's name. Tags are many, as each
+// rule has one with its place.
 func logChange(ctx context.Context, change steps.Change, made Made) {
-	message := "Changed AWS"
+	message, log := "Changed AWS", ctrl.LoggerFrom(ctx)
 	switch change.(type) {
 	case steps.Nothing:
 		return
 	case steps.CreateBinding, steps.UpdateBinding, steps.DeleteBinding:
 		message = "Changed a TargetGroupBinding"
+	case steps.Tag, steps.Untag:
+		log = log.V(1)
 	}
-	log := ctrl.LoggerFrom(ctx)
 	if made.ID != "" {
 		log = log.WithValues("id", made.ID)
 	}
 	if made.Adopted {
-		message = "Found in AWS what was to be made"
+		message = "Adopted what already existed in AWS"
 	}
 	log.Info(message, "step", steps.LogText(change))
 }

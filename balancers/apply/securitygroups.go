@@ -132,11 +132,11 @@ func (a authorizer) replace(ctx context.Context, c steps.Authorize, full error) 
 	if err := a.groups.revoke(ctx, revoke); err != nil {
 		return err
 	}
+	logChange(ctx, revoke, Made{})
 	err := a.groups.authorize(ctx, c)
 	switch {
 	case err == nil:
 		a.exchanged = append(a.exchanged, revoke.Group.ID)
-		logChange(ctx, revoke, Made{})
 		a.done(step, revoke, Made{})
 		return nil
 	case !ec2.IsRuleLimit(err): // the rules may be there, and have the room in the next pass if not
@@ -149,6 +149,7 @@ func (a authorizer) replace(ctx context.Context, c steps.Authorize, full error) 
 	if failed := a.groups.authorize(back, steps.Authorize(revoke)); failed != nil {
 		return fmt.Errorf("%w; the rules that made room for these could not be put back: %s", err, awserr.Message(failed))
 	}
+	logChange(ctx, steps.Authorize(revoke), Made{})
 	return err
 }
 

@@ -172,8 +172,8 @@ func (d frontBuilder) warnOfFront(warn func(*reading.Reading, annotation.Fault))
 			if r.Says(reading.FrontPort(l.Port)) && !isOpen {
 				warn(r, annotation.Fault{
 					Annotation: annotation.FrontPorts.FullName(), Value: r.Annotations()[annotation.FrontPorts.FullName()],
-					Reason: fmt.Sprintf("the load balancer's security group lets no client in at port %d of the Network Load Balancer: "+
-						"give it one in %s", l.Port, annotation.FrontSecurityGroups.FullName()),
+					Reason: fmt.Sprintf("the load balancer's security group allows no client at port %d of the Network Load Balancer: "+
+						"name a security group for the Network Load Balancer in %s", l.Port, annotation.FrontSecurityGroups.FullName()),
 				})
 			}
 		}

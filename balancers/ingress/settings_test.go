@@ -115,7 +115,7 @@ func TestWarnings(t *testing.T) {
 		do          func(*networkingv1.Ingress)
 		want        []string
 	}{
-		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": there is no annotation of this name, so it is ignored: check the spelling`}},
+		"an annotation that is none":        {annotations: map[string]string{"shceme": "internal"}, want: []string{`annotation alb.ingress.kubernetes.io/shceme, value "internal": there is no annotation with this name, so it is ignored: check the spelling`}},
 		"issuing, without its gate":         {annotations: map[string]string{"create-acm-cert": "true", "listen-ports": `[{"HTTPS":443}]`}, want: []string{"needs the feature gate EnableCertificateManagement"}},
 		"issuing, without HTTPS":            {annotations: map[string]string{"create-acm-cert": "true", "listen-ports": `[{"HTTP":80}]`}, want: []string{"no listener of this Ingress is for HTTPS"}},
 		"no authentication":                 {annotations: map[string]string{"auth-type": "none"}},

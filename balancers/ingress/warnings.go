@@ -53,7 +53,7 @@ func (d *draft) warnOfOpenListener(l *listener, warn func(*reading.Reading, anno
 		if l.protocol == annotation.HTTP && !l.redirected && (slices.ContainsFunc(r.Rules, isGuarded) || r.Fallback != nil &&
 			isGuarded(*r.Fallback)) {
 			warn(r, annotation.Fault{Annotation: annotation.ListenPorts.FullName(), Reason: fmt.Sprintf(
-				"port %d serves without authentication, as users cannot log in over HTTP: listen for HTTPS alone, or set %s",
+				"port %d serves without authentication, as users cannot log in over HTTP: listen on HTTPS only, or set %s",
 				l.port, annotation.SSLRedirect.FullName())})
 		}
 	}

@@ -12,29 +12,40 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// LogText says in one line what a change does, without what logs must not show: the version of a client secret, and the values of headers
-// and queries, by which load balancers may know their callers.
+// mostLogged is how many bytes of a step stand in logs and errors: a rule may have 100 values, a security group 1,000 rules.
+const mostLogged = 1024
+
+// LogText says in one line what a change does, as logs, and others than its member, may read it: without the version of a client secret,
+// and the values of headers and queries, by which load balancers may know their callers.
 func LogText(change Change) string {
+	text := describe(withoutSecrets(change))
+	if len(text) > mostLogged {
+		text = strings.ToValidUTF8(text[:mostLogged], "") + "..."
+	}
+	return text
+}
+
+const hidden = "(not shown)"
+
+func withoutSecrets(change Change) Change {
 	switch c := change.(type) {
 	case Tag:
 		if _, ok := c.Tags[stack.SecretTag]; ok {
 			c.Tags = maps.Clone(c.Tags)
 			c.Tags[stack.SecretTag] = hidden
 		}
-		return describe(c)
+		return c
 	case CreateRule:
-		c.Rule.Conditions = withoutSecrets(c.Rule.Conditions)
-		return describe(c)
+		c.Rule.Conditions = withoutValues(c.Rule.Conditions)
+		return c
 	case ModifyRule:
-		c.To.Conditions = withoutSecrets(c.To.Conditions)
-		return describe(c)
+		c.To.Conditions = withoutValues(c.To.Conditions)
+		return c
 	}
-	return describe(change)
+	return change
 }
 
-const hidden = "(not shown)"
-
-func withoutSecrets(conditions []stack.Condition) []stack.Condition {
+func withoutValues(conditions []stack.Condition) []stack.Condition {
 	out := slices.Clone(conditions)
 	for i, c := range out {
 		if c.Header != "" || len(c.Query) > 0 {

@@ -130,7 +130,7 @@ type IngressClassParamsSpec struct {
 	// LegacyPrefixListsIDs is the old spelling of prefixListsIDs.
 	// +optional
 	LegacyPrefixListsIDs []string `json:"PrefixListsIDs,omitempty"`
-	// WAFv2ACLArn is the ARN of the AWS WAF web ACL of load balancers; none takes the present one off.
+	// WAFv2ACLArn is the ARN of the AWS WAF web ACL of load balancers; "none" removes the present one.
 	// +optional
 	WAFv2ACLArn string `json:"wafv2AclArn,omitempty"`
 	// WAFv2ACLName is the name of the regional AWS WAF web ACL. It counts before wafv2AclArn.

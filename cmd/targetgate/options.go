@@ -148,11 +148,11 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Termination.ALB, "termination-delay-alb", elbv2.ServeOnALB,
 		"preStop sleep for containers that have no preStop, in pods with a gate, so that a deleted pod keeps serving for a while. "+
 			"For target groups of protocol HTTP or HTTPS. Rounded up to whole seconds; 0 adds no sleep. "+
-			"A deregistration may wait for as long as this sleep exceeds --deregistration-lead-alb. "+
+			"A deregistration may be delayed by the difference between this sleep and --deregistration-lead-alb. "+
 			"The pod annotation targetgate.dev/termination-delay overrides it.")
 	flags.DurationVar(&o.Termination.NLB, "termination-delay-nlb", elbv2.ServeOnNLB, "The same for target groups of all other protocols.")
 	flags.DurationVar(&o.Policy.Lead.ALB, "deregistration-lead-alb", elbv2.StopsSendingALB,
-		"How long before a deleted pod gets SIGTERM its target must be deregistered, because the load balancer keeps sending that long. "+
+		"How long before a deleted pod gets SIGTERM its target must be deregistered, because the load balancer keeps sending for that long. "+
 			"For target groups of protocol HTTP or HTTPS. Until then a deregistration may wait, see --keep-until-replaced. "+
 			"Pods that have no native preStop sleep, or none that is longer, are deregistered at once.")
 	flags.DurationVar(&o.Policy.Lead.NLB, "deregistration-lead-nlb", elbv2.StopsSendingNLB,
@@ -184,7 +184,7 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.DriftInterval, "drift-interval", 5*time.Minute,
 		"How often to compare each target group with the cluster when nothing has changed. Random jitter shortens it by up to a fifth.")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Hour,
-		"How often to reconcile every binding when nothing has changed. 0 leaves it to --drift-interval.")
+		"How often to reconcile every binding when nothing has changed. With 0, only --drift-interval applies.")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespace", nil, "Namespaces to watch, separated by commas. Default: all.")
 	flags.StringToStringVar(&o.FeatureGates, "feature-gates", nil,
 		"EndpointsFailOpen=true|false: when no other endpoint is left, register those on nodes of unknown state (default true). "+

@@ -79,7 +79,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"Attach one more security group to load balancers, shared by all of them, so that targets can accept traffic from it.")
 	flags.StringVar(&i.BackendSecurityGroup, "backend-security-group", "", "ID of that security group. Default: one is made.")
 	flags.BoolVar(&i.ManageBackendRules, "enable-manage-backend-security-group-rules", false,
-		"Add rules that let load balancers reach their targets also where an Ingress sets the load balancer's security groups. "+
+		"Add rules that let load balancers reach their targets even if an Ingress sets the load balancer's security groups. "+
 			"Needs --enable-backend-security-group.")
 	flags.BoolVar(&i.TolerateMissingService, "tolerate-non-existent-backend-service", i.TolerateMissingService,
 		"Answer 503 for a Service that does not exist. Otherwise its Ingress stays as it was.")
@@ -101,7 +101,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 			"default, also what others have set, such as access logs. Deletion protection stays. Default: all stay as they are.")
 	flags.BoolVar(&i.Shield, "enable-shield", i.Shield, "Have AWS Shield Advanced protect load balancers.")
 	flags.StringVar(&o.SecretsLabel, "required-secrets-label", "",
-		"Label, key=value, that Secrets for logins must have. Default: none, targetgate reads every Secret that its service account may read.")
+		"Label, key=value, that a Secret for logins must have to be read. Default: none is needed. Only Secrets that Ingresses name are read.")
 	addQuotas(flags, &i.Limits)
 	flags.IntVar(&o.Workers, "ingress-max-concurrent-reconciles", balancers.DefaultConcurrentReconciles,
 		"Maximum groups of Ingresses reconciled in parallel.")

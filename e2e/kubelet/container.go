@@ -115,7 +115,7 @@ func (c *container) exited(p *app.Process) {
 	ended := &corev1.ContainerStateTerminated{
 		ExitCode: int32(p.Code()), Reason: "Error", Message: p.Message(), FinishedAt: seconds(c.pod.now()), ContainerID: c.id(),
 	}
-	if p.Code() == app.ExitDone {
+	if p.Code() == 0 {
 		ended.Reason = "Completed"
 	}
 	if c.state.Running != nil {
@@ -156,7 +156,7 @@ func (c *container) again(code int) bool {
 	case corev1.RestartPolicyNever:
 		return c.sidecar
 	case corev1.RestartPolicyOnFailure:
-		return c.sidecar || code != app.ExitDone
+		return c.sidecar || code != 0
 	default:
 		return true
 	}

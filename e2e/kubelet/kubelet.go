@@ -126,8 +126,8 @@ func (k *Kubelet) App(namespace, pod string) (*app.App, bool) { return k.AppIn(n
 func (k *Kubelet) AppIn(namespace, pod, container string) (*app.App, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	app, found := k.apps[appKey{namespace, pod, container}]
-	return app, found
+	one, found := k.apps[appKey{namespace, pod, container}]
+	return one, found
 }
 
 // Moments returns all that was noted so far, in that order.

@@ -19,16 +19,9 @@ import (
 
 const nodePort = 30080
 
-// endpoint is one of a slice; state is ready, unready, leaving (terminating and serving) or ended.
-func endpoint(ip, node, state string) discoveryv1.Endpoint {
-	return discoveryv1.Endpoint{
-		Addresses: []string{ip}, NodeName: &node,
-		Conditions: discoveryv1.EndpointConditions{
-			Ready:       ptr.To(state == "ready"),
-			Serving:     ptr.To(state == "ready" || state == "leaving"),
-			Terminating: ptr.To(state == "leaving" || state == "ended"),
-		},
-	}
+func endpoint(ip, node string, ready bool) discoveryv1.Endpoint {
+	conditions := discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready}
+	return discoveryv1.Endpoint{Addresses: []string{ip}, NodeName: &node, Conditions: conditions}
 }
 
 func slice(name string, port int32, endpoints ...discoveryv1.Endpoint) *discoveryv1.EndpointSlice {
@@ -61,7 +54,7 @@ func startProxyBed(t *testing.T, policy corev1.ServiceExternalTrafficPolicy) *pr
 	b := &proxyBed{T: t, api: a, kubelet: k, nodes: nodes}
 	a.create(newPod("web-1"))
 	b.pod = a.wait("web-1", "ready", isReady)
-	b.must(a.client.Tracker().Add(slice("web-1", 8080, endpoint(b.pod.Status.PodIP, "node-1", "ready"))))
+	b.must(a.client.Tracker().Add(slice("web-1", 8080, endpoint(b.pod.Status.PodIP, "node-1", true))))
 	b.must(a.client.Tracker().Add(&corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: namespace},
 		Spec: corev1.ServiceSpec{
@@ -105,9 +98,9 @@ func TestNodePortLeadsToPodsOfAllNodes(t *testing.T) {
 	b := startProxyBed(t, corev1.ServiceExternalTrafficPolicyCluster)
 	b.answers(0, "200")
 	b.answers(1, "200")
-	b.edit(endpoint(b.pod.Status.PodIP, "node-1", "unready"))
+	b.edit(endpoint(b.pod.Status.PodIP, "node-1", false))
 	b.answers(0, "error")
-	b.edit(endpoint(b.pod.Status.PodIP, "node-1", "ready"))
+	b.edit(endpoint(b.pod.Status.PodIP, "node-1", true))
 	b.answers(1, "200")
 	b.deleteService()
 	b.answers(0, "error")
@@ -120,7 +113,7 @@ func TestLocalNodePortIsRefusedWhereThereIsNoPod(t *testing.T) {
 	if got := get(t.Context(), "http://"+b.door(1)+"/"); got != "error" {
 		t.Errorf("a node without pods answers %s", got)
 	}
-	b.edit(endpoint(b.pod.Status.PodIP, "node-2", "ready"))
+	b.edit(endpoint(b.pod.Status.PodIP, "node-2", true))
 	b.answers(1, "200")
 	b.answers(0, "error")
 }

@@ -36,12 +36,10 @@ type desired struct {
 	// NodesUnread says that the nodes of a binding that registers nodes may not be read.
 	NodesUnread bool
 
-	whyUnlisted func(*corev1.Pod) (why string, lasting bool)
+	// unlisted says why the Service, which exists and selects the pod, has no endpoint for it, and whether that stays so until
+	// someone changes something; otherwise the EndpointSlices may only be late.
+	unlisted func(*corev1.Pod) (why string, lasting bool)
 }
-
-// unlisted says why the Service, which exists and selects the pod, has no endpoint for it, and whether that stays so until
-// someone changes something; otherwise the EndpointSlices may only be late.
-func (d desired) unlisted(pod *corev1.Pod) (why string, lasting bool) { return d.whyUnlisted(pod) }
 
 // selects reports whether the binding's Service selects the pod.
 func (d desired) selects(pod *corev1.Pod) bool { return endpoints.Selects(d.Service, pod) }
@@ -76,8 +74,8 @@ func newClusterReader(reader client.Reader) *clusterReader {
 	return &clusterReader{reader: newAPIReader(reader), resolvers: map[string]*endpoints.Resolver{}, labelled: map[string]bool{}}
 }
 
-// Resolve is what the explanations take for the registrar's Resolution of the binding, by way of an API server without indexes, for whoever
-// holds the two against each other. InGroup are the targets of its group.
+// Resolve is what explanations take for the registrar's Resolution of the binding, from an API server without indexes. Tests of the
+// registrar compare the two. InGroup are the targets of its group.
 func Resolve(ctx context.Context, reader client.Reader, binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target) (
 	endpoints.Resolution, error,
 ) {
@@ -111,7 +109,7 @@ func (c *clusterReader) resolve(ctx context.Context, binding *v1beta1.TargetGrou
 	return desired{
 		Resolution: res, Ordered: inOrder(res.Endpoints),
 		NodesUnread: !binding.Spec.IsIP() && len(res.Endpoints)+len(res.Odd) == 0 && slices.Contains(c.reader.unread, "nodes"),
-		whyUnlisted: func(pod *corev1.Pod) (string, bool) { return r.WhyUnlisted(binding, res, pod) },
+		unlisted:    func(pod *corev1.Pod) (string, bool) { return r.WhyUnlisted(binding, res, pod) },
 	}, nil
 }
 

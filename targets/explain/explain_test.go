@@ -352,9 +352,9 @@ func TestExplainNamesTheCause(t *testing.T) {
 		},
 		"6 role not allowed": {
 			func(w *world) {
-				w.degrade(v1beta1.ReasonRoleNotAllowed, "AWS is not asked: role arn:aws:iam::1:role/a may not be assumed")
+				w.degrade(v1beta1.ReasonRoleNotAllowed, "targetgate makes no AWS call for this binding, and its targets stay as they are: role arn:aws:iam::1:role/a may not be assumed")
 			},
-			[]string{"broken binding: AWS is not asked: role arn:aws:iam::1:role/a may not be assumed", "roleAllowlist"},
+			[]string{"broken binding: targetgate makes no AWS call for this binding, and its targets stay as they are: role arn:aws:iam::1:role/a may not be assumed", "roleAllowlist"},
 		},
 		"6 target group not found": {
 			func(w *world) { w.degrade(v1beta1.ReasonTargetGroupNotFound, "TargetGroupNotFound: gone"); w.mute() },
@@ -482,7 +482,7 @@ func TestExplainNamesTheCause(t *testing.T) {
 			func(w *world) {
 				w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "example.com/other"})
 			},
-			[]string{"waiting gate: is open, and the pod is not Ready as someone else's gate is closed: example.com/other"},
+			[]string{"waiting gate: open, and the pod is not Ready as someone else's gate is closed: example.com/other"},
 		},
 		"pod has ended": {
 			func(w *world) { w.pod.Status.Phase, w.pod.Status.Reason = corev1.PodFailed, "Evicted" },

@@ -66,7 +66,7 @@ func (s groupState) byStatus(name string) Link {
 		return link("target group", Waiting, "%s has not been read by targetgate yet", name)
 	}
 	l := link("target group", OK, "%s has %s", name, statusCount(s.binding.Status))
-	switch failing, starting := s.untold(); {
+	switch failing, starting := s.unreported(); {
 	case failing > 0:
 		l.State = Broken
 		l.Seen += fmt.Sprintf("; %d are unhealthy or unused, and no pod's gate says why", failing)
@@ -79,9 +79,9 @@ func (s groupState) byStatus(name string) Link {
 	return l
 }
 
-// untold counts the targets that fail their health checks or get none, and those in their first ones, by the binding's status. Those
+// unreported counts the targets that fail their health checks or get none, and those in their first ones, by the binding's status. Those
 // of which the gates of pods tell are left out: the pods' own links name them. A gate that is open tells nothing.
-func (s groupState) untold() (failing, starting int) {
+func (s groupState) unreported() (failing, starting int) {
 	counts := s.binding.Status.Targets
 	if counts == nil {
 		return 0, 0

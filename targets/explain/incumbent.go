@@ -45,14 +45,14 @@ func (m marks) checkpointLink() Link {
 		return link("incumbent", Waiting, "aws-load-balancer-controller deregisters the targets: the binding was deleted at %s",
 			stamp(m.binding.DeletionTimestamp.Time))
 	case !there:
-		return m.unlessYoung(Unknown, "has its finalizer on the binding, and no checkpoint: no pass has ended well, or its version is "+
+		return m.unlessYoung(Unknown, "has its finalizer on the binding, and no checkpoint: no pass has succeeded, or its version is "+
 			"older than 2.10, which leaves none")
 	case checkpoint == "" && known && m.now.Sub(at) < promptness:
 		return link("incumbent", Waiting, "a pass of aws-load-balancer-controller has been under way since %s, or has failed", stamp(at))
 	case checkpoint == "":
-		return m.unlessYoung(Broken, "has an empty checkpoint%s: its last pass has failed", m.since(at, known))
+		return m.unlessYoung(Broken, "has an empty checkpoint%s: its last pass failed", m.since(at, known))
 	default:
-		return link("incumbent", OK, "the last pass of aws-load-balancer-controller in which something changed has ended well%s",
+		return link("incumbent", OK, "the last pass of aws-load-balancer-controller in which something changed has succeeded%s",
 			m.since(at, known))
 	}
 }

@@ -35,8 +35,8 @@ func unix(ago time.Duration) string { return strconv.FormatInt(now.Add(-ago).Uni
 
 func TestExplainReadsTheMarksOfTheIncumbent(t *testing.T) {
 	const (
-		well    = "the last pass of aws-load-balancer-controller in which something changed has ended well"
-		no      = "aws-load-balancer-controller has its finalizer on the binding, and no checkpoint: no pass has ended well, or its version is older than 2.10, which leaves none"
+		well    = "the last pass of aws-load-balancer-controller in which something changed has succeeded"
+		no      = "aws-load-balancer-controller has its finalizer on the binding, and no checkpoint: no pass has succeeded, or its version is older than 2.10, which leaves none"
 		unbegun = "aws-load-balancer-controller has not begun: its finalizer elbv2.k8s.aws/resources is not on the binding"
 	)
 	young := func(w *world) { w.binding.CreationTimestamp = ago(10 * time.Second) }
@@ -50,8 +50,8 @@ func TestExplainReadsTheMarksOfTheIncumbent(t *testing.T) {
 		"at a time that is not told":      {checkpoint: "a/b", at: "", want: "ok: " + well},
 		"at a time that is none":          {checkpoint: "a/b", at: "noon", want: "ok: " + well},
 		"its pass is under way":           {at: unix(29 * time.Second), want: "waiting: a pass of aws-load-balancer-controller has been under way since 2026-11-21T11:59:31Z, or has failed"},
-		"its pass has failed":             {at: unix(30 * time.Second), advised: true, want: "broken: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:30Z, 30s ago): its last pass has failed"},
-		"the binding was just given back": {at: unix(time.Hour), change: young, want: "waiting: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:00:00Z, 1h0m0s ago): its last pass has failed"},
+		"its pass has failed":             {at: unix(30 * time.Second), advised: true, want: "broken: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:30Z, 30s ago): its last pass failed"},
+		"the binding was just given back": {at: unix(time.Hour), change: young, want: "waiting: aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:00:00Z, 1h0m0s ago): its last pass failed"},
 		"no checkpoint":                   {change: func(w *world) { w.binding.Annotations = nil }, advised: true, want: "unknown: " + no},
 		"no checkpoint yet":               {change: func(w *world) { w.binding.Annotations = nil; young(w) }, want: "waiting: " + no},
 		"no finalizer":                    {change: func(w *world) { w.binding.Finalizers = nil }, advised: true, want: "broken: " + unbegun},
@@ -93,7 +93,7 @@ func TestExplainOfAnIncumbentsBindingAsTextAndJSON(t *testing.T) {
 	want := `TargetGroupBinding shop/web
   ok       binding       registers pods at port http of Service "web"
   ok       registrar     aws-load-balancer-controller registers the targets: by the namespace's label targetgate.dev/protect, targetgate gives pods a preStop sleep, and no readiness gate
-  broken   incumbent     aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:00Z, 1m0s ago): its last pass has failed
+  broken   incumbent     aws-load-balancer-controller has an empty checkpoint (2026-11-21T11:59:00Z, 1m0s ago): its last pass failed
                          -> It tries again by itself, at most 1,000 s later. Its log and the binding's events say why: kubectl -n shop describe targetgroupbinding web
 First broken link: incumbent
 `

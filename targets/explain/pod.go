@@ -177,11 +177,11 @@ func (e endpointState) gateLink() Link {
 	condition := readiness.Condition(e.pod, e.gate())
 	switch {
 	case condition == nil:
-		return link("gate", Waiting, "is closed, and has no condition yet")
+		return link("gate", Waiting, "closed, and has no condition yet")
 	case condition.Status != corev1.ConditionTrue:
 		return link("gate", Waiting, "closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	case otherGate(e.pod) != "":
-		return link("gate", Waiting, "is open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(e.pod))
+		return link("gate", Waiting, "open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(e.pod))
 	case condition.Reason != "":
 		return link("gate", OK, "open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	default:

@@ -161,7 +161,7 @@ func (e endpointState) leavesWhen() string {
 // healthLink is about what the load balancer says of the target: AWS's own word, or what targetgate last wrote of it.
 func (e endpointState) healthLink(target Link) Link {
 	if e.endpoint == nil || target.State == Broken || target.State == Waiting {
-		return link("health", Unknown, "not checked, because no target is registered")
+		return link("health", Unknown, "not checked, because the target is not known to be registered")
 	}
 	if e.reading.answered() {
 		h := e.reading.health[e.endpoint.Target]

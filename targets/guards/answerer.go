@@ -61,13 +61,13 @@ type Answerer struct {
 
 // guard is what is known of one guard.
 type guard struct {
-	pod      *corev1.Pod // as the watch showed it last; read only
-	asks     question
-	since    time.Time        // since when it asks that
-	next     readiness.Health // what is to be told
-	queuedAt time.Time        // when that was queued, zero before the first time
-	told     readiness.Health // what was told last, by this process
-	toldAt   time.Time
+	pod        *corev1.Pod // as the watch showed it last; read only
+	asks       question
+	since      time.Time        // since when it asks that
+	next       readiness.Health // what is to be told
+	queuedAt   time.Time        // when that was queued, zero before the first time
+	answered   readiness.Health // what was told last, by this process
+	answeredAt time.Time
 }
 
 // NewAnswerer returns an Answerer that knows no guard, and does nothing before Start.
@@ -195,12 +195,12 @@ func (a *Answerer) due(nodes map[string]node, left map[string]string, now time.T
 			continue
 		}
 		next := g.ask(question{deleted: g.pod.DeletionTimestamp != nil, leaves: n.leaves}, left[n.instance], now)
-		untold, write := g.setNext(next, now)
+		unanswered, write := g.setNext(next, now)
 		if write {
 			due = append(due, uid)
 		}
 		mustWait := g.asks.isAsked() && next.Status != corev1.ConditionTrue
-		waits = waits || untold || mustWait
+		waits = waits || unanswered || mustWait
 		if mustWait && g.asks.deleted {
 			asking++
 		}
@@ -218,8 +218,8 @@ func (g *guard) ask(q question, left string, now time.Time) readiness.Health {
 
 // said is what the pod says that the guard was told. What was written just now the cache may not show.
 func (g *guard) said(now time.Time) readiness.Health {
-	if !g.toldAt.IsZero() && now.Sub(g.toldAt) < conditions.CacheLag {
-		return g.told
+	if !g.answeredAt.IsZero() && now.Sub(g.answeredAt) < conditions.CacheLag {
+		return g.answered
 	}
 	c := readiness.Condition(g.pod, readiness.MayLeave)
 	if c == nil {
@@ -230,7 +230,7 @@ func (g *guard) said(now time.Time) readiness.Health {
 
 // setNext makes the answer the next one. It reports whether the guard was not told it, and whether to write it now: after a pause since
 // the last write, which may have failed.
-func (g *guard) setNext(answer readiness.Health, now time.Time) (untold, due bool) {
+func (g *guard) setNext(answer readiness.Health, now time.Time) (unanswered, due bool) {
 	said := g.said(now)
 	if answer == said || answer == (readiness.Health{}) {
 		return false, false
@@ -261,7 +261,7 @@ func (a *Answerer) write(ctx context.Context, uid types.UID) {
 		log.Error(err, "Failed to answer a node guard, will retry")
 		return
 	}
-	a.noteTold(uid, next)
+	a.noteAnswered(uid, next)
 	log.Info("Answered a node guard", "mayLeave", next.Status, "reason", next.Reason)
 }
 
@@ -276,10 +276,10 @@ func (a *Answerer) next(uid types.UID) (*corev1.Pod, readiness.Health) {
 	return g.pod, g.next
 }
 
-func (a *Answerer) noteTold(uid types.UID, answer readiness.Health) {
+func (a *Answerer) noteAnswered(uid types.UID, answer readiness.Health) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if g, there := a.guards[uid]; there {
-		g.told, g.toldAt = answer, a.Clock.Now()
+		g.answered, g.answeredAt = answer, a.Clock.Now()
 	}
 }

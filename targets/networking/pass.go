@@ -177,7 +177,7 @@ func (out *outcome) tell(ctx context.Context, id string, news, stuck bool) {
 			"securityGroup", id, "reason", awserr.Message(out.stuck))
 	}
 	if len(out.lost) > 0 {
-		log.Info("Added security group rules again that someone else had removed and bindings need",
+		log.Info("Re-added security group rules that someone else had removed",
 			"rules", leftText(map[string][]ec2.Rule{id: out.lost}))
 	}
 }

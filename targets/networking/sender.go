@@ -6,7 +6,6 @@ package networking
 import (
 	"context"
 	"errors"
-	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -68,15 +67,14 @@ func (s *sender) set(rules []ec2.Permission, err error) {
 
 // log tells which rules EC2 has taken, if any. What it had taken before, or lacked already, is no change.
 func (s *sender) log(ctx context.Context, message, securityGroup string) {
-	var rules []string
+	var rules []ec2.Rule
 	for rule, err := range s.results {
 		if err == nil {
-			rules = append(rules, rule.String())
+			rules = append(rules, rule)
 		}
 	}
 	if len(rules) > 0 {
-		slices.Sort(rules)
-		ctrl.LoggerFrom(ctx).Info(message, "securityGroup", securityGroup, "rules", rules)
+		ctrl.LoggerFrom(ctx).Info(message, "rules", leftText(map[string][]ec2.Rule{securityGroup: rules}))
 	}
 }
 

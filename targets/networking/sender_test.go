@@ -33,7 +33,7 @@ func TestSenderLogsTheRulesThatWereTaken(t *testing.T) {
 	ctx := logr.NewContext(t.Context(), funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
 	sent.log(ctx, "Added", "sg-node")
 	(&sender{}).log(ctx, "Added", "sg-node")
-	want := []string{`"level"=0 "msg"="Added" "securityGroup"="sg-node" "rules"=["tcp 80 from sg-lb" "tcp 82 from sg-lb"]`}
+	want := []string{`"level"=0 "msg"="Added" "rules"="sg-node: tcp 80 from sg-lb, tcp 82 from sg-lb"`}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}

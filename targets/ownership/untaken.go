@@ -14,7 +14,7 @@ const (
 	// NoLabel is the one that nobody needs to be told of.
 	NoLabel = "its namespace does not have the label " + RegisterLabel + "=" + Enabled
 	// NoRecord depends on targetgate's permissions.
-	NoRecord = "multiClusterTargetGroup needs the right to ConfigMaps, which targetgate does not have. " +
+	NoRecord = "multiClusterTargetGroup needs access to ConfigMaps, which targetgate does not have. " +
 		"Set sharedTargetGroups=true in the chart's values"
 )
 

@@ -30,10 +30,13 @@ func earliestHealthy(t targetgroup.Target, settings *v1beta1.TargetGroupSettings
 // ExpectedWait is how long a pod may wait at its gate without a word: the time that a healthy one takes by the health check
 // settings. An unused target is not checked at all, so it is only given time to come into use.
 func ExpectedWait(settings *v1beta1.TargetGroupSettings, state elbv2.State) time.Duration {
-	const rounds = 2 // of checks, in case the first one comes too soon for the pod
+	const (
+		comesIntoUse = 10 * time.Second
+		rounds       = 2 // of checks, in case the first one comes too soon for the pod
+	)
 	switch {
 	case state == elbv2.StateUnused:
-		return elbv2.LatestCheckALB
+		return comesIntoUse
 	case settings == nil || !elbv2.IsApplication(settings.Protocol):
 		return elbv2.LatestHealthyNLB
 	}

@@ -116,15 +116,15 @@ func (in Input) ready() metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonReading, "Reading the target group"
 	case !in.Plan.ReplacedAt.IsZero():
 		c.Reason = v1beta1.ReasonReconciling
-		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until their replacements are healthy, for %s at most; nodes that are to "+
-			"be replaced stay until as many others are healthy", in.Policy.ReplacementTimeout)
+		c.Message = fmt.Sprintf("Targets that are no longer wanted stay until their replacements are healthy, for %s at most; targets of "+
+			"nodes that are to be replaced stay until as many others are healthy", in.Policy.ReplacementTimeout)
 	case in.Group.Working:
 		c.Reason, c.Message = v1beta1.ReasonReconciling, "Registering and deregistering targets"
 	default:
 		c.Status, c.Reason = metav1.ConditionTrue, v1beta1.ReasonReconciled
 		c.Message = "Every endpoint that belongs in the target group is registered"
 		if n := in.Plan.NodesStay; n > 0 {
-			c.Message += fmt.Sprintf("; %d nodes that are to be replaced stay until as many others are healthy", n)
+			c.Message += fmt.Sprintf("; the targets of %d nodes that are to be replaced stay until as many others are healthy", n)
 		}
 	}
 	return c

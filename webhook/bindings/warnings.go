@@ -149,8 +149,8 @@ func warnOfGroup(spec *v1beta1.TargetGroupBindingSpec, protocol string, balancer
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf("a new target may take %s to become healthy (health check interval %s, timeout %s, "+
-		"healthy threshold %d), and each batch of a rollout waits that long: set a shorter interval", inSeconds(all),
-		inSeconds(check.Interval), inSeconds(check.Timeout), check.HealthyThreshold)}
+		"healthy threshold %d), and each batch of a rollout waits that long: shorten the interval of the target group's health check",
+		inSeconds(all), inSeconds(check.Interval), inSeconds(check.Timeout), check.HealthyThreshold)}
 }
 
 func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
@@ -183,7 +183,7 @@ func warnOfGrace(delay, grace time.Duration, pod string) admission.Warnings {
 	if delay <= grace {
 		return nil
 	}
-	return admission.Warnings{fmt.Sprintf("the deregistration delay is %s, but the grace period of pod %q is only %s: "+
-		"requests in flight that take longer fail when the pod ends: raise terminationGracePeriodSeconds, or lower the deregistration delay "+
-		"if no request takes that long", inSeconds(delay), pod, inSeconds(grace))}
+	return admission.Warnings{fmt.Sprintf("the load balancer lets requests run for %s (deregistration delay), but pod %q ends after its "+
+		"grace period of %s, and requests that still run then fail: raise terminationGracePeriodSeconds, or lower the deregistration delay if "+
+		"no request takes that long", inSeconds(delay), pod, inSeconds(grace))}
 }

@@ -28,9 +28,8 @@ import (
 const (
 	wantNetworking = "spec.networking: targets are registered, but no security group is changed, as targetgate runs with --security-group-rules=false"
 	wantNoService  = `spec.serviceRef.name: Service "web" does not exist yet: no target is registered until it does`
-	wantGrace      = `the deregistration delay is 300 s, but the grace period of pod "web-1" is only 60 s: ` +
-		"requests in flight that take longer fail when the pod ends: raise terminationGracePeriodSeconds, or lower the deregistration delay " +
-		"if no request takes that long"
+	wantGrace      = `the load balancer lets requests run for 300 s (deregistration delay), but pod "web-1" ends after its grace period of 60 s, ` +
+		"and requests that still run then fail: raise terminationGracePeriodSeconds, or lower the deregistration delay if no request takes that long"
 )
 
 // webService has a port 80 named http.
@@ -194,12 +193,12 @@ func TestWarnOfGroup(t *testing.T) {
 		"ALB, quick": {protocol: "HTTP", change: shared, check: check(25, 5, 10)},
 		"ALB, AWS's default": {protocol: "HTTPS", change: shared, check: check(30, 5, 5), want: admission.Warnings{
 			"a new target may take 35 s to become healthy (health check interval 30 s, timeout 5 s, healthy threshold 5), " +
-				"and each batch of a rollout waits that long: set a shorter interval",
+				"and each batch of a rollout waits that long: shorten the interval of the target group's health check",
 		}},
 		"NLB, quick": {protocol: "TCP", change: shared, check: check(10, 10, 3)},
 		"NLB, AWS's default": {protocol: "TCP", change: shared, check: check(30, 10, 5), want: admission.Warnings{
 			"a new target may take 310 s to become healthy (health check interval 30 s, timeout 10 s, healthy threshold 5), " +
-				"and each batch of a rollout waits that long: set a shorter interval",
+				"and each batch of a rollout waits that long: shorten the interval of the target group's health check",
 		}},
 		"nobody waits for nodes": {protocol: "TCP", change: instance, check: check(300, 120, 10)},
 	}

@@ -39,8 +39,8 @@ const (
 	lastAnswers = time.Second
 )
 
-// Server is a controller-runtime webhook server with our own listener and limits. That of controller-runtime takes any number of
-// connections, gives bodies and answers all the time they take, and lets nothing in front of its mux.
+// Server is a controller-runtime webhook server with our own listener and limits. controller-runtime's server limits neither
+// connections nor the time that bodies and answers take, and accepts no handler in front of its mux.
 type Server struct {
 	ctrlwebhook.Server // where hooks are registered, and counted
 	// Guard wraps the hooks, and may change requests to them; nil means none.

@@ -138,7 +138,7 @@ func Check(annotations map[string]string) []Fault {
 
 func reasonOf(row *Annotation, value string) string {
 	if row == nil {
-		return "there is no annotation of this name, so it is ignored: check the spelling"
+		return "there is no annotation with this name, so it is ignored: check the spelling"
 	}
 	if err := row.check(value); err != nil {
 		return err.Error()

@@ -58,7 +58,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"actions.: " + `type "": must be fixed-response, redirect or forward`,
 		"actions.app: a forward to 0 target groups: must be 1 to 5 in forwardConfig.targetGroups",
-		"certifcate-arn: there is no annotation of this name, so it is ignored: check the spelling",
+		"certifcate-arn: there is no annotation with this name, so it is ignored: check the spelling",
 		"create-acm-cert: must be true or false",
 		`listener-attributes.HTTPS-443: "a" has no equals sign: must be key=value pairs with commas between them; write \, for a comma in a value`,
 		"scheme: must be internal or internet-facing",

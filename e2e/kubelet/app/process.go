@@ -16,11 +16,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ExitDone is the exit code of a process that has done its work.
-const ExitDone = 0
-
-// The other exit codes, as a container runtime reports them.
+// Exit codes of a process, as a container runtime reports them.
 const (
+	exitDone    = 0
 	exitCrash   = 1
 	exitUsage   = 2
 	exitSigkill = 137
@@ -107,9 +105,9 @@ func (p *Process) run(alive context.Context, serving *sync.WaitGroup) int {
 		case <-crash:
 			return exitCrash
 		case <-exit:
-			return ExitDone
+			return exitDone
 		case <-drained:
-			return ExitDone
+			return exitDone
 		case <-up:
 			up = nil
 			if err := p.open(serving); err != nil {

@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/targetgate/targetgate/e2e/kubelet/app"
 )
 
 // Reasons of conditions, and what a kubelet says in a graceful shutdown (k8s.io/kubernetes v1.37, pkg/kubelet/nodeshutdown).
@@ -102,7 +100,7 @@ func tally(containers []corev1.ContainerStatus) (running, failed bool) {
 	for _, c := range containers {
 		ended := c.State.Terminated
 		running = running || ended == nil
-		failed = failed || (ended != nil && ended.ExitCode != app.ExitDone)
+		failed = failed || (ended != nil && ended.ExitCode != 0)
 	}
 	return running, failed
 }
