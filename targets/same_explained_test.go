@@ -4,34 +4,19 @@
 package targets
 
 import (
-	"context"
-
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/explain"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// noIndexes is an API server: it knows no index of a cache.
-type noIndexes struct{ client.Reader }
-
-func (r noIndexes) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	var asked client.ListOptions
-	asked.ApplyOptions(opts)
-	if asked.FieldSelector != nil {
-		return apierrors.NewBadRequest("field label not supported: " + asked.FieldSelector.String())
-	}
-	return r.Reader.List(ctx, list, opts...)
-}
 
 // wantSameExplained fails the test when what is explained, without the indexes of a cache, differs from what the registrar resolves.
 func (b *bed) wantSameExplained(binding *v1beta1.TargetGroupBinding, inGroup []elbv2.Target, res endpoints.Resolution) {
 	b.t.Helper()
-	explained, err := explain.Resolve(b.t.Context(), noIndexes{b.cluster}, binding, inGroup)
+	explained, err := explain.Resolve(b.t.Context(), fixture.WithoutIndexes(b.cluster), binding, inGroup)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -167,6 +167,3 @@ func (c *clusterReader) isRegistered(ctx context.Context, namespace string) (boo
 	}
 	return c.labelled[namespace], nil
 }
-
-// unread are kinds of which the API server does not let us read all, so that they are taken not to be there.
-func (c *clusterReader) unread() []string { return c.reader.unread }

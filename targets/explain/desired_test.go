@@ -4,40 +4,26 @@
 package explain
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
-
-// noIndexes is an API server: it knows no index of a cache.
-type noIndexes struct{ client.Reader }
-
-func (r noIndexes) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	var asked client.ListOptions
-	asked.ApplyOptions(opts)
-	if asked.FieldSelector != nil {
-		return apierrors.NewBadRequest("field label not supported: " + asked.FieldSelector.String())
-	}
-	return r.Reader.List(ctx, list, opts...)
-}
 
 // clusterReader reads the world for someone who may not read these types.
 func (w *world) clusterReader(t *testing.T, forbidden ...runtime.Object) (*clusterReader, guard) {
 	t.Helper()
 	e, g := w.forbidding(t, forbidden...)
-	return newClusterReader(noIndexes{e.Reader}), g
+	return newClusterReader(fixture.WithoutIndexes(e.Reader)), g
 }
 
 func TestClusterReaderSaysWhyBindingIsLeftAlone(t *testing.T) {
@@ -68,7 +54,7 @@ func TestClusterReaderSaysWhyBindingIsLeftAlone(t *testing.T) {
 			if err != nil || found.Refused != tc.want || found.Successor != tc.leaving {
 				t.Errorf("refused for %q, successor %v, error %v; want %q, %v", found.Refused, found.Successor, err, tc.want, tc.leaving)
 			}
-			if diff := cmp.Diff(tc.unread, cluster.unread()); diff != "" {
+			if diff := cmp.Diff(tc.unread, cluster.reader.unread); diff != "" {
 				t.Errorf("unread (-want +got):\n%s", diff)
 			}
 		})
@@ -96,7 +82,7 @@ func TestClusterReaderReadsOnceAndWithoutNodes(t *testing.T) {
 	if diff := cmp.Diff([]string{"*v1.EndpointSliceList", "*v1.PodList", "*v1beta1.TargetGroupBindingList"}, lists); diff != "" {
 		t.Errorf("lists for three looks (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"nodes"}, cluster.unread()); diff != "" {
+	if diff := cmp.Diff([]string{"nodes"}, cluster.reader.unread); diff != "" {
 		t.Errorf("unread (-want +got):\n%s", diff)
 	}
 }

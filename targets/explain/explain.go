@@ -120,7 +120,7 @@ func (e *Explainer) report(ctx context.Context, bindings []v1beta1.TargetGroupBi
 		}
 		out.Chains = append(out.Chains, s.chain(pod))
 	}
-	for _, kind := range e.cluster.unread() {
+	for _, kind := range e.cluster.reader.unread {
 		out.Notes = append(out.Notes, UnreadNote(kind))
 	}
 	return out, nil

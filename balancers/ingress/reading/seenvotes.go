@@ -45,15 +45,21 @@ func SeenVotes(in *input.Input) map[string]Vote {
 	}
 	v.addWebACLs(lb)
 	v.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
-	v.addKeys(annotation.Tags.Name, lb.Tags, annotation.Fault{})
-	for _, part := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(v.Votes, OfKey(annotation.Tags.Name, part))
-	}
+	v.addTags(annotation.Tags.Name, lb.Tags)
 	for _, listener := range lb.Listeners {
 		v.addListener(listener, in.SeenInbound())
 	}
 	v.addFront(in.Seen.Front, in.SeenFront())
 	return v.Votes
+}
+
+// addTags adds a vote for each tag but those by which the load balancer is found again.
+func (v *seenVoter) addTags(setting string, tags map[string]string) {
+	for key, value := range tags {
+		if !input.IsTrackingTag(key) {
+			v.addText(OfKey(setting, key), value, annotation.Fault{})
+		}
+	}
 }
 
 func (v *seenVoter) addWebACLs(lb *stack.LoadBalancer) {
@@ -153,10 +159,7 @@ func (v *seenVoter) addFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	}
 	v.add(annotation.FrontSecurityGroups.Name, strings.Join(ids, ","), annotation.Fault{})
 	v.addKeys(annotation.FrontAttributes.Name, lb.Attributes, annotation.Fault{})
-	v.addKeys(annotation.FrontTags.Name, lb.Tags, annotation.Fault{})
-	for _, key := range []string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()} {
-		delete(v.Votes, OfKey(annotation.FrontTags.Name, key))
-	}
+	v.addTags(annotation.FrontTags.Name, lb.Tags)
 	for _, group := range seen.TargetGroups {
 		port, check := stack.FrontPort(group.Part), group.HealthCheck
 		if group.TargetPort != 0 {

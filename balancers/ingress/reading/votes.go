@@ -58,12 +58,9 @@ func (v *voter) addText(setting, text string, from annotation.Fault) {
 // addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
 func (v *voter) addKeys(name string, values map[string]string, from annotation.Fault) {
 	for key, value := range values {
-		setting := OfKey(name, key)
-		if v.forced[setting] && (!v.first || from.Object == "") {
-			continue
+		if setting := OfKey(name, key); !v.forced[setting] || v.first && from.Object != "" {
+			v.addText(setting, value, from)
 		}
-		from.Member, from.Value = v.Name, value
-		v.Votes[setting] = Vote{Text: value, same: value, From: from}
 	}
 }
 
