@@ -127,7 +127,7 @@ func (bed *Bed) AwaitBindingGone(t *testing.T, app *testbed.App) {
 // WantFaults is an error when err is not a refusal for faults in exactly these fields.
 func WantFaults(err error, paths []string) error {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
+	if !errors.As(err, &status) || !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 		return fmt.Errorf("got %w, want faults in %q", err, paths)
 	}
 	var got []string

@@ -8,7 +8,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
@@ -27,7 +26,7 @@ type defaulter struct {
 }
 
 // fill completes the spec of a new binding. A complete one costs no AWS call. Without its target group nothing can be filled in, so
-// a missing one is rejected as Invalid, together with other faults of the spec; AWS's trouble is an InternalError. All other
+// a missing one is rejected, together with other faults of the spec; AWS's trouble is an InternalError. All other
 // faults are left to the CRD and the validator.
 func (d *defaulter) fill(ctx context.Context, req *bindingRequest) error {
 	spec := &req.binding.Spec
@@ -44,7 +43,7 @@ func (d *defaulter) fill(ctx context.Context, req *bindingRequest) error {
 		fault = unbindable(spec, group)
 	}
 	if fault != nil {
-		return asInvalid(req.binding, append(specFaults(spec), fault))
+		return forbidden(req.binding, append(specFaults(spec), fault))
 	}
 	if group != nil {
 		fillFrom(group, spec)
@@ -90,12 +89,4 @@ func setDefault[T ~string](dst **T, value T) {
 	if *dst == nil && value != "" {
 		*dst = &value
 	}
-}
-
-// asInvalid returns an Invalid error with the faults, or nil without faults.
-func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, reported(faults))
 }

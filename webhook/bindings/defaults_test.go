@@ -113,7 +113,7 @@ func TestBindingDefaulterRefuses(t *testing.T) {
 			binding: byName("wbe", func(s *v1beta1.TargetGroupBindingSpec) { s.VpcID = "vpc-1" }),
 			want: []string{
 				`spec.vpcID: Invalid value: "vpc-1": must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f`,
-				`spec.targetGroupName: Invalid value: "wbe": TargetGroupNotFound: Target groups 'wbe' not found`,
+				`spec.targetGroupName: Not found: "wbe": TargetGroupNotFound: Target groups 'wbe' not found`,
 			},
 		},
 		"lambda": {

@@ -11,12 +11,14 @@
 // cannot change the ARN, and the name must be the one in it, or be left out.
 //
 //	bindings.go      paths and options; makes the handlers
-//	handler.go       reads a review and answers it, with the faults shortened
+//	handler.go       reads a review and answers it
 //	view.go          the fields of a review that are decoded
 //	size.go          limits of lists and texts
 //	turns.go         who may ask AWS now, and who waits
 //	defaults.go      fills in fields at creation; the last that sees what the user wrote, as validation.go sees the filled-in spec
-//	validation.go    the validator: which checks a creation and an update get; which fields cannot be changed
+//	validation.go    the validator: which checks a creation and an update get
+//	inplace.go       which fields cannot be changed in place, and whether a new binding could be
+//	refusal.go       the code of a refusal: 403, or 422 for what takes a new binding; its faults, shortened
 //	rules.go         what the spec alone shows to be wrong; most of this is in the CRD, too
 //	uniqueness.go    that no other binding has the target group
 //	consent.go       whether the namespace may use the role, and whether the target group's owner consents

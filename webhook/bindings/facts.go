@@ -74,7 +74,12 @@ func (f *facts) lookUp(ctx context.Context, req *bindingRequest) (*elbv2.TargetG
 		return f.consented(ctx, binding, &group)
 	case awserr.IsRoleRefused(err):
 		return nil, field.Invalid(specPath.Child("iamRoleArnToAssume"), spec.IamRoleArnToAssume, refusal(err)), nil
-	case elbv2.IsTargetGroupNotFound(err), awserr.IsInvalid(err):
+	case elbv2.IsTargetGroupNotFound(err):
+		path, value := groupField(spec)
+		fault := field.NotFound(path, value)
+		fault.Detail = awserr.Message(err)
+		return nil, fault, nil
+	case awserr.IsInvalid(err):
 		path, value := groupField(spec)
 		return nil, field.Invalid(path, value, awserr.Message(err)), nil
 	default:

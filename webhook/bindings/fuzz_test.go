@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/webhook/webhooktest"
@@ -65,13 +66,31 @@ func assertReviewed(t *testing.T, hook http.Handler, body []byte) *admissionv1.A
 	if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil {
 		t.Fatalf("the answer %q is no review: %v", w.Body, err)
 	}
-	if r := review.Response; !r.Allowed && (r.Result == nil || r.Result.Code != http.StatusUnprocessableEntity || r.Result.Message == "") {
-		t.Fatalf("the answer %q is a refusal for something else than what is invalid", w.Body)
+	if r := review.Response; !r.Allowed {
+		assertCoded(t, r.Result)
 	}
 	if most := 100_000 + 8*len(review.Response.UID); w.Body.Len() > most {
 		t.Errorf("the answer has %d bytes, want at most %d", w.Body.Len(), most)
 	}
 	return review.Response
+}
+
+// assertCoded wants a refusal that makes nobody delete the object, unless all that is wrong takes a new one.
+func assertCoded(t *testing.T, why *metav1.Status) {
+	t.Helper()
+	if why == nil || why.Message == "" || why.Details == nil {
+		t.Fatalf("refusal %+v, want one with a message and its causes", why)
+	}
+	if strings.Contains(why.Message, "is immutable") || strings.Contains(why.Message, "immutable field") {
+		t.Errorf("Flux takes %q for a change that takes a new object", why.Message)
+	}
+	fixed := false
+	for _, cause := range why.Details.Causes {
+		fixed = fixed || strings.Contains(cause.Message, "cannot be changed in place")
+	}
+	if want := map[bool]int32{true: http.StatusUnprocessableEntity, false: http.StatusForbidden}; why.Code != want[false] && (!fixed || why.Code != want[true]) {
+		t.Errorf("code %d of %q, want 403, or 422 if a field cannot be changed in place", why.Code, why.Message)
+	}
 }
 
 // A review that names a UID of another kind, or none, is answered all the same.

@@ -5,16 +5,12 @@ package bindings
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/webhook/review"
@@ -80,7 +76,7 @@ func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answe
 	if len(h.namespaces) > 0 && !slices.Contains(h.namespaces, req.Namespace) {
 		return review.Answer{}, nil
 	}
-	if err := asInvalid(req.binding, req.faults); err != nil {
+	if err := forbidden(req.binding, req.faults); err != nil {
 		return review.Answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -91,15 +87,6 @@ func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answe
 	}
 	defer done()
 	return h.decide(ctx, req)
-}
-
-// statusOf returns the status for the object's author. refused is false if the error is not the author's fault.
-func statusOf(err error) (why metav1.Status, refused bool) {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-		return metav1.Status{}, false
-	}
-	return status.Status(), true
 }
 
 // admitted returns the answer that admits a binding unchanged.
@@ -126,27 +113,4 @@ func (v *validator) review(ctx context.Context, req *bindingRequest) (review.Ans
 	default:
 		return review.Answer{}, nil
 	}
-}
-
-const (
-	// mostFaults limits the number of faults in one answer. mostQuoted and mostReported limit, in bytes, the quoted value and the
-	// text of each.
-	mostFaults   = 50
-	mostQuoted   = 128
-	mostReported = 512
-)
-
-// reported returns the faults for the answer: the first ones, shortened, and how many more there are.
-func reported(faults field.ErrorList) field.ErrorList {
-	out := make(field.ErrorList, 0, min(len(faults), mostFaults+1))
-	for _, fault := range faults[:min(len(faults), mostFaults)] {
-		out = append(out, &field.Error{
-			Type: fault.Type, BadValue: quoted(fault.BadValue),
-			Field: review.CutTo(fault.Field, mostReported), Detail: review.CutTo(fault.Detail, mostReported),
-		})
-	}
-	if more := len(faults) - mostFaults; more > 0 {
-		out = append(out, field.Invalid(specPath, field.OmitValueType{}, fmt.Sprintf("and %d more", more)))
-	}
-	return out
 }

@@ -118,8 +118,8 @@ func TestBindingRefusals(t *testing.T) {
 func refusalOf(t *testing.T, handler http.Handler, binding string) []string {
 	t.Helper()
 	status, response := webhooktest.Post(t, handler, bindingReviewOf(binding, ""))
-	if response == nil || response.Allowed || response.Result.Code != http.StatusUnprocessableEntity {
-		t.Fatalf("status %d, response %+v, want a refusal as invalid", status, response)
+	if response == nil || response.Allowed || response.Result.Code != http.StatusForbidden {
+		t.Fatalf("status %d, response %+v, want a refusal as forbidden", status, response)
 	}
 	if len(response.Result.Message) > 100_000 {
 		t.Errorf("the message has %d bytes", len(response.Result.Message))

@@ -4,14 +4,12 @@
 package bindings
 
 import (
-	"errors"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	admissionv1 "k8s.io/api/admission/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 
 	"github.com/targetgate/targetgate/aws/accounts"
@@ -60,18 +58,18 @@ func testFacts(targetType elbv2types.TargetTypeEnum) (*facts, *oneAccount, *fake
 	return newFacts(clients, clock.RealClock{}), clients, api
 }
 
-// faultsIn are the faults of an Invalid error, in full; none of nil.
+// faultsIn are the faults of a refusal, in full; none of nil.
 func faultsIn(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
 		return nil
 	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
-		t.Fatalf("error %v is no Invalid status", err)
+	status, refused := statusOf(err)
+	if !refused {
+		t.Fatalf("error %v is no refusal", err)
 	}
 	var out []string
-	for _, cause := range status.Status().Details.Causes {
+	for _, cause := range status.Details.Causes {
 		out = append(out, cause.Field+": "+cause.Message)
 	}
 	return out

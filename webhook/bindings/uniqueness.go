@@ -57,7 +57,7 @@ func taken(spec *v1beta1.TargetGroupBindingSpec, others []v1beta1.TargetGroupBin
 
 // claim reserves the group for an admitted binding. Dry runs check the claims, but reserve nothing.
 func (v *validator) claim(req *bindingRequest, others []v1beta1.TargetGroupBinding) error {
-	return asInvalid(req.binding, v.claims.take(req.binding, others, !ptr.Deref(req.DryRun, false)))
+	return forbidden(req.binding, v.claims.take(req.binding, others, !ptr.Deref(req.DryRun, false)))
 }
 
 // claimLife is how long an admitted binding reserves its group: longer than the cache lags, and short enough to wait for if

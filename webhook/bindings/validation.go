@@ -6,7 +6,6 @@ package bindings
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -48,7 +47,7 @@ func (v *validator) create(ctx context.Context, req *bindingRequest) (admission.
 	if fault != nil {
 		faults = append(faults, fault)
 	}
-	if err := cmp.Or(asInvalid(binding, faults), asInternal(err)); err != nil {
+	if err := cmp.Or(forbidden(binding, faults), asInternal(err)); err != nil {
 		return nil, err
 	}
 	if err := v.claim(req, others); err != nil {
@@ -58,9 +57,7 @@ func (v *validator) create(ctx context.Context, req *bindingRequest) (admission.
 }
 
 // update rejects invalid changes. An update that does not change the spec always passes: the metadata of a binding
-// from before our time must stay editable, above all its finalizer. Otherwise it rejects faults that the update makes. Faults
-// that were there before are warnings, because an earlier version or the incumbent accepted them. It asks AWS only if a field
-// changes that the target group determines.
+// from before our time must stay editable, above all its finalizer.
 func (v *validator) update(ctx context.Context, req *bindingRequest) (admission.Warnings, error) {
 	old, binding := req.old, req.binding
 	if equality.Semantic.DeepEqual(old.Spec, binding.Spec) {
@@ -72,20 +69,8 @@ func (v *validator) update(ctx context.Context, req *bindingRequest) (admission.
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	var group *elbv2.TargetGroup
-	var fault *field.Error
-	var awsErr error
-	if asksAWS(&old.Spec, &binding.Spec) {
-		group, fault, awsErr = v.facts.lookUp(ctx, req)
-	}
-	made, found := splitNewFaults(faultsOf(&binding.Spec, others, group), faultsOf(&old.Spec, others, group))
-	changed, vpcErr := v.immutable(ctx, &old.Spec, &binding.Spec)
-	newRole, oldRole := v.facts.newRoleFault(old, binding)
-	made, found = slices.Concat(made, changed, newRole), append(found, oldRole...)
-	if fault != nil {
-		made = append(made, fault)
-	}
-	if err := cmp.Or(asInvalid(binding, made), asInternal(cmp.Or(awsErr, vpcErr))); err != nil {
+	found, err := v.judge(ctx, req, others)
+	if err != nil {
 		return nil, err
 	}
 	if old.Spec.MultiClusterTargetGroup && !binding.Spec.MultiClusterTargetGroup {
@@ -94,6 +79,31 @@ func (v *validator) update(ctx context.Context, req *bindingRequest) (admission.
 		}
 	}
 	return append(warnOfFaults(found), v.warnAtUpdate(ctx, req)...), nil
+}
+
+// judge rejects faults that an update makes. Faults that were there before are found, and become warnings, because an earlier version or
+// the incumbent accepted them. It asks AWS only if a field changes that the target group determines.
+func (v *validator) judge(
+	ctx context.Context, req *bindingRequest, others []v1beta1.TargetGroupBinding,
+) (found field.ErrorList, err error) {
+	old, spec := &req.old.Spec, &req.binding.Spec
+	stands, vpcErr := v.inPlace(ctx, old, spec)
+	if len(stands.fixed) > 0 {
+		return nil, v.judgeAnew(ctx, req, append(stands.fixed, stands.left...), vpcErr)
+	}
+	var group *elbv2.TargetGroup
+	var fault *field.Error
+	var awsErr error
+	if asksAWS(old, spec) {
+		group, fault, awsErr = v.facts.lookUp(ctx, req)
+	}
+	made, found := splitNewFaults(faultsOf(spec, others, group), faultsOf(old, others, group))
+	newRole, oldRole := v.facts.newRoleFault(req.old, req.binding)
+	made, found = slices.Concat(made, stands.left, newRole), append(found, oldRole...)
+	if fault != nil {
+		made = append(made, fault)
+	}
+	return found, cmp.Or(forbidden(req.binding, made), asInternal(cmp.Or(awsErr, vpcErr)))
 }
 
 // faultsOf returns the faults of the spec. It compares the spec with the group unless that is nil.
@@ -105,14 +115,6 @@ func faultsOf(
 		faults = append(faults, contradictions(spec, group)...)
 	}
 	return faults
-}
-
-// asInternal returns an InternalError, or nil without trouble.
-func asInternal(trouble error) error {
-	if trouble == nil {
-		return nil
-	}
-	return apierrors.NewInternalError(trouble)
 }
 
 // splitNewFaults splits the faults into those that the update makes and those that it finds. A fault that only moves within a list is
@@ -160,32 +162,4 @@ func asksAWS(old, spec *v1beta1.TargetGroupBindingSpec) bool {
 	sets := func(was, is string) bool { return is != "" && was != is }
 	return sets(string(ptr.Deref(old.TargetGroupProtocol, "")), string(ptr.Deref(spec.TargetGroupProtocol, ""))) ||
 		sets(string(ptr.Deref(old.IPAddressType, "")), string(ptr.Deref(spec.IPAddressType, ""))) || sets(old.VpcID, spec.VpcID)
-}
-
-// immutable returns a fault for each changed field that must not change. Two defaults may be set explicitly later: the address
-// type ipv4, and the cluster's own VPC.
-func (v *validator) immutable(ctx context.Context, old, spec *v1beta1.TargetGroupBindingSpec) (field.ErrorList, error) {
-	var faults field.ErrorList
-	refuse := func(name, was, is string, allowed bool) {
-		if was != is && !allowed {
-			faults = append(faults, field.Invalid(specPath.Child(name), is,
-				fmt.Sprintf("is immutable and was %q: delete and re-create the binding", was)))
-		}
-	}
-	refuse("targetGroupARN", old.TargetGroupARN, spec.TargetGroupARN, false)
-	refuse("targetType", string(ptr.Deref(old.TargetType, "")), string(ptr.Deref(spec.TargetType, "")), false)
-	writtenOut := old.IPAddressType == nil && spec.Family() == old.Family()
-	refuse("ipAddressType", string(ptr.Deref(old.IPAddressType, "")), string(ptr.Deref(spec.IPAddressType, "")), writtenOut)
-	if old.VpcID != "" || spec.VpcID == "" {
-		refuse("vpcID", old.VpcID, spec.VpcID, false)
-		return faults, nil
-	}
-	own, err := v.ownVPC(ctx)
-	if err != nil {
-		return faults, fmt.Errorf("finding the cluster's VPC: %w", err)
-	}
-	if spec.VpcID != own {
-		faults = append(faults, field.NotSupported(specPath.Child("vpcID"), spec.VpcID, []string{own}))
-	}
-	return faults, nil
 }

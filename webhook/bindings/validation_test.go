@@ -66,6 +66,8 @@ func ofFamily(family *v1beta1.IPAddressType) change {
 
 const (
 	wantTakenByFirst = `spec.targetGroupARN: Invalid value: "` + webhooktest.ARN + `": TargetGroupBinding other/first has this target group already`
+	missing          = `TargetGroupNotFound: Target groups '` + webhooktest.ARN + `0' not found`
+	noSuchGroup      = `spec.targetGroupARN: Not found: "` + webhooktest.ARN + `0": ` + missing
 	wantSelectorOff  = "spec.nodeSelector: Forbidden: is for targetType instance only"
 	wantTypeSet      = "spec.targetType: Required value: set instance or ip: it is filled in from the target group only at creation"
 )
@@ -99,7 +101,7 @@ func TestBindingValidatorOnCreate(t *testing.T) {
 			binding: webhooktest.NewBinding("web", selecting, func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" }),
 			want: []string{
 				wantSelectorOff,
-				`spec.targetGroupARN: Invalid value: "` + webhooktest.ARN + `0": TargetGroupNotFound: Target groups '` + webhooktest.ARN + `0' not found`,
+				noSuchGroup,
 			},
 		},
 		"group taken in another namespace": {
@@ -144,8 +146,11 @@ func badCIDR(rule int, cidr string) string {
 		"must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64", rule, cidr)
 }
 
-func immutable(name, was, is string) string {
-	return "spec." + name + `: Invalid value: "` + is + `": is immutable and was "` + was + `": delete and re-create the binding`
+func fixed(name, was, is string) string {
+	if is == "" {
+		return "spec." + name + `: Required value: was "` + was + `", and cannot be taken away`
+	}
+	return "spec." + name + `: Invalid value: "` + is + `": cannot be changed in place, and was "` + was + `": delete and re-create the binding`
 }
 
 func TestBindingValidatorOnUpdate(t *testing.T) {
@@ -157,15 +162,15 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 		want     []string
 	}{
 		"Service may change":                     {new: []change{toService("api")}},
-		"ARN":                                    {new: []change{func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" }}, want: []string{immutable("targetGroupARN", webhooktest.ARN, webhooktest.ARN+"0")}},
-		"target type set later":                  {old: []change{noType}, want: []string{immutable("targetType", "", "ip")}},
-		"target type unset":                      {new: []change{noType}, want: []string{wantTypeSet, immutable("targetType", "ip", "")}},
-		"address type unset":                     {new: []change{ofFamily(nil)}, want: []string{immutable("ipAddressType", "ipv4", "")}},
+		"ARN":                                    {new: []change{func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupARN += "0" }}, want: []string{fixed("targetGroupARN", webhooktest.ARN, webhooktest.ARN+"0") + "; AWS does not have the new one: " + missing}},
+		"target type set later":                  {old: []change{noType}, want: []string{fixed("targetType", "", "ip")}},
+		"target type unset":                      {new: []change{noType}, want: []string{wantTypeSet}},
+		"address type unset":                     {new: []change{ofFamily(nil)}, want: []string{fixed("ipAddressType", "ipv4", "")}},
 		"unset address type written out as ipv4": {old: []change{ofFamily(nil)}, new: []change{ofFamily(ipv4)}},
 		"unset address type written out as ipv6": {old: []change{ofFamily(nil)}, new: []change{ofFamily(ipv6)}, want: []string{
-			`spec.ipAddressType: Invalid value: "ipv6": the target group has address type "ipv4"`, immutable("ipAddressType", "", "ipv6"),
+			`spec.ipAddressType: Invalid value: "ipv6": the target group has address type "ipv4"`, fixed("ipAddressType", "", "ipv6"),
 		}},
-		"VPC unset":                        {new: []change{inVPC("")}, want: []string{immutable("vpcID", ownVPCID, "")}},
+		"VPC unset":                        {new: []change{inVPC("")}, want: []string{fixed("vpcID", ownVPCID, "")}},
 		"unset VPC written out as the own": {old: []change{inVPC("")}},
 		"unset VPC written out as another": {old: []change{inVPC("")}, new: []change{inVPC("vpc-11111111")}, want: []string{
 			`spec.vpcID: Invalid value: "vpc-11111111": the target group has VPC "vpc-0123456789abcdef0"`,
@@ -175,7 +180,7 @@ func TestBindingValidatorOnUpdate(t *testing.T) {
 			`spec.vpcID: Invalid value: "vpc-1": must be vpc- followed by 8, 17 or 32 characters 0-9 or a-f`, wantSelectorOff,
 			`spec.vpcID: Invalid value: "vpc-1": the target group has VPC "vpc-0123456789abcdef0"`,
 			`spec.targetGroupProtocol: Invalid value: "TCP": the target group has protocol "HTTP"`,
-			immutable("vpcID", ownVPCID, "vpc-1"),
+			fixed("vpcID", ownVPCID, "vpc-1"),
 		}},
 		"protocol unset":                  {new: []change{func(b *v1beta1.TargetGroupBinding) { b.Spec.TargetGroupProtocol = nil }}},
 		"metadata of a bad binding":       {old: []change{noType}, new: []change{noType, func(b *v1beta1.TargetGroupBinding) { b.Finalizers = nil }}},
