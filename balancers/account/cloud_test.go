@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsec2 "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
@@ -21,6 +22,7 @@ type cloud struct {
 	mu        sync.Mutex
 	balancers []types.LoadBalancer
 	groups    []types.TargetGroup
+	security  []ec2types.SecurityGroup
 	tags      map[string]map[string]string
 	listeners map[string][]types.Listener // by load balancer
 	rules     map[string][]types.Rule     // by listener
@@ -153,5 +155,5 @@ func (c *cloud) DescribeTrustStores(context.Context, *elbv2.DescribeTrustStoresI
 
 func (c *cloud) DescribeSecurityGroups(context.Context, *awsec2.DescribeSecurityGroupsInput) (*awsec2.DescribeSecurityGroupsOutput, error) {
 	defer c.count("SecurityGroups")()
-	return &awsec2.DescribeSecurityGroupsOutput{}, nil
+	return &awsec2.DescribeSecurityGroupsOutput{SecurityGroups: c.security}, nil
 }

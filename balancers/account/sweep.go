@@ -127,7 +127,7 @@ func eachTags(ctx context.Context, elb ELB, arns []string, each func(arn string,
 func (v sweeper) sweepSecurityGroups(ctx context.Context) (all []ec2types.SecurityGroup, err error) {
 	keys := []string{stack.ClusterTag}
 	for _, kind := range kinds {
-		keys = append(keys, legacyClusterTag(kind))
+		keys = append(keys, formerClusterTag(kind))
 	}
 	for _, key := range keys {
 		out, err := v.EC2.DescribeSecurityGroups(ctx, &awsec2.DescribeSecurityGroupsInput{Filters: []ec2types.Filter{

@@ -267,18 +267,6 @@ func TestSweepLeavesWhatWasNotedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestLegacyTagsAreMatched(t *testing.T) {
-	c := newCloud()
-	tags := tagged("g")
-	delete(tags, stack.ClusterTag)
-	tags["ingress.k8s.aws/cluster"] = "c"
-	c.add("arn", tags)
-	v, _ := viewOf(c)
-	if got := balancersOf(t, v, "g"); len(got) != 1 {
-		t.Errorf("load balancers %v, want one", got)
-	}
-}
-
 func TestStacksAreCopies(t *testing.T) {
 	c := newCloud()
 	c.add("arn", tagged("g"))

@@ -129,7 +129,6 @@ var breaks = map[string]struct {
 	"another value of an attribute": {annotation: "load-balancer-attributes", value: "k=b", do: agreeOn("load-balancer-attributes", "k=a"), fault: `value "b": the group has "a", as alb.ingress.kubernetes.io/load-balancer-attributes of Ingress shop/a says for the key k`},
 	"attributes that are no map":    {annotation: "load-balancer-attributes", value: "k", fault: "has no equals sign"},
 	"another value of a tag":        {annotation: "tags", value: "team=b", do: agreeOn("tags", "team=a"), fault: `value "b": the group has "a", as alb.ingress.kubernetes.io/tags of Ingress shop/a says for the key team`},
-	"a tag of the controller":       {annotation: "tags", value: "ingress.k8s.aws/stack=x", fault: "is the controller's own"},
 	"a tag that is left to others":  {annotation: "tags", value: "cost=x", do: func(in *input.Input, _ *networkingv1.Ingress) { in.Options.ExternalTags = []string{"cost"} }, fault: "--external-managed-tags"},
 	"ports that are no JSON":        {annotation: "listen-ports", value: "80", fault: "is not the JSON that is wanted"},
 	"no port":                       {annotation: "listen-ports", value: "[]", fault: "list at least one listener"},
@@ -315,7 +314,7 @@ var breaks = map[string]struct {
 		serviceOf(in.Services, "b").Spec.Ports[0].TargetPort.Type, serviceOf(in.Services, "b").Spec.Ports[0].TargetPort.StrVal = 1, "web"
 	}, fault: `this port's targetPort is the name "web"`},
 	"an interval":          {annotation: "healthcheck-interval-seconds", value: "1", fault: "must be an integer from 5 to 300"},
-	"a tag of the Service": {do: annotateService("tags", "elbv2.k8s.aws/cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
+	"a tag of the Service": {do: annotateService("tags", "aws:cluster=x"), fault: "Service shop/b, annotation alb.ingress.kubernetes.io/tags"},
 	"a Service of IPv6": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		serviceOf(in.Services, "b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"}
 	}, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},

@@ -145,7 +145,6 @@ func TestFront(t *testing.T) {
 			},
 			held: "6 ports in front, each of which counts as 100 targets of the Network Load Balancer, and its quota is 5",
 		},
-		"a tag that is ours": {annotations: [3]string{"enable-frontend-nlb=true", "frontend-nlb-tags=ingress.k8s.aws/stack=x"}, held: "is the controller's own"},
 		"ports are checked at paths of their own": {
 			annotations: [3]string{
 				`enable-frontend-nlb=true;frontend-nlb-healthcheck-path=/a;listen-ports=[{"HTTP":80}]`,

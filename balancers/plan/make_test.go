@@ -559,6 +559,24 @@ func TestTagsOfOthersStay(t *testing.T) {
 	}
 }
 
+// Rule 13: the incumbent sets what users ask for, also tags of controllers. Adopting that changes nothing; the next change takes them off.
+func TestATagThatUsersMayNotSetStaysUntilSomethingChanges(t *testing.T) {
+	for _, key := range []string{"ingress.k8s.aws/other", "service.k8s.aws/stack", "kubernetes.io/cluster/another", "targetgate.dev/x"} {
+		w := newWorld()
+		w.settle(t, shop("/a"))
+		if err := w.retag(stack.Ref{ID: "B1"}, map[string]string{key: "v"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if plan, _ := Make(shop("/a").want(), w.seen(), Options{}); len(plan) > 0 {
+			t.Errorf("with the tag %s: %v, want nothing", key, texts(plan))
+		}
+		plan, _ := Make(shop("/b").want(), w.seen(), Options{})
+		if want := "remove tags " + key + " from LoadBalancer (B1)"; !slices.Contains(texts(plan), want) {
+			t.Errorf("steps %v, want %q among them", texts(plan), want)
+		}
+	}
+}
+
 func TestTheOrderOfSecurityGroupsDoesNotCount(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a"))

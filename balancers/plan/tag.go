@@ -59,7 +59,8 @@ func versioned(wanted map[string]string, to, seen stack.Action) map[string]strin
 }
 
 // retag does nothing to a part of which no tags are wanted. The cluster's tag stays as it is: by it parts are found, other than listeners
-// and rules, which need none.
+// and rules, which need none. A tag that users may not set stays until something else changes: the incumbent has set it for them, and
+// adopting what it has made changes nothing.
 func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 	if wanted == nil {
 		return
@@ -73,15 +74,27 @@ func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 	if len(add) > 0 {
 		p.doLate("tags differ", steps.Tag{Of: of, Tags: add})
 	}
-	var remove []string
-	for _, key := range slices.Sorted(maps.Keys(seen)) {
-		if _, ok := wanted[key]; !ok && !p.keepsTag(key) {
-			remove = append(remove, key)
-		}
+	remove, reserved := p.surplusTags(wanted, seen)
+	if len(reserved) > 0 && len(p.plan) > 0 { // at once: later nothing else may change
+		p.do("users may not set them", steps.Untag{Of: of, Keys: reserved})
 	}
 	if len(remove) > 0 {
 		p.doLate("no member wants them", steps.Untag{Of: of, Keys: remove})
 	}
+}
+
+// surplusTags are the keys of those that are not wanted, and of those that users may not set.
+func (p *planner) surplusTags(wanted, seen map[string]string) (remove, reserved []string) {
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		switch _, ok := wanted[key]; {
+		case ok || p.keepsTag(key):
+		case stack.ReservedBy(key) != "" && key != stack.SecretTag:
+			reserved = append(reserved, key)
+		default:
+			remove = append(remove, key)
+		}
+	}
+	return remove, reserved
 }
 
 func (p *planner) keepsTag(key string) bool {

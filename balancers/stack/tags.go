@@ -3,7 +3,11 @@
 
 package stack
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // ClusterTag is the key of the tag with the cluster's name. It is on all that a controller makes.
 const ClusterTag = "elbv2.k8s.aws/cluster"
@@ -37,4 +41,22 @@ func (k Kind) PartOf(tags map[string]string) string {
 // Tags are the tags by which a part of a stack is found again. No other tag may have one of their keys.
 func Tags(cluster string, kind Kind, stack, resource string) map[string]string {
 	return map[string]string{ClusterTag: cluster, kind.StackTag(): stack, kind.ResourceTag(): resource}
+}
+
+// reserved are the beginnings of keys by which controllers of load balancers, and Kubernetes itself, tell whose something is.
+var reserved = []string{
+	"elbv2.k8s.aws/", "ingress.k8s.aws/", "service.k8s.aws/", "gateway.k8s.aws/", "gateway.k8s.aws.alb/", "gateway.k8s.aws.nlb/",
+	"kubernetes.io/cluster/", "targetgate.dev/",
+}
+
+// consentTag is that of a target group whose owner lets others bind it: anybody may set it on their own.
+const consentTag = "targetgate.dev/bind"
+
+// ReservedBy is the beginning of the key that keeps users from setting a tag with it, "" for none.
+func ReservedBy(key string) string {
+	i := slices.IndexFunc(reserved, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	if i < 0 || key == consentTag {
+		return ""
+	}
+	return reserved[i]
 }

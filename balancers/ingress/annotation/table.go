@@ -98,7 +98,7 @@ var (
 	Tags = add(Annotation{
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Example: "team=web,stage=prod",
-		Doc:     "Tags of all that is made in AWS.",
+		Doc:     "Tags of all that is made in AWS. Those whose keys begin as controllers' do, such as `elbv2.k8s.aws/`, are left out.",
 	}, parseMap)
 )
 

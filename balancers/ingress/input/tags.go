@@ -20,6 +20,21 @@ func IsTrackingTag(key string) bool {
 	return slices.Contains([]string{stack.ClusterTag, stack.Ingresses.StackTag(), stack.Ingresses.ResourceTag()}, key)
 }
 
+// AllowedTags are those of the tags that users may set. Each other one is told, as a warning: the incumbent makes what is asked for all the
+// same, with its own value of the tag in the place of the user's.
+func AllowedTags(fault annotation.Fault, tags map[string]string, tell func(annotation.Fault)) map[string]string {
+	allowed := make(map[string]string, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		if prefix := stack.ReservedBy(key); prefix != "" {
+			fault.Reason = fmt.Sprintf("the tag %.150q is left out, as %s is how keys of controllers begin: remove it", key, prefix)
+			tell(fault)
+			continue
+		}
+		allowed[key] = tags[key]
+	}
+	return allowed
+}
+
 // TagsOf are all tags of a part of the stack. Users' tags count the less the earlier they come; what finds the part again counts most.
 func (in *Input) TagsOf(part string, users ...map[string]string) map[string]string {
 	tags := in.Options.Tags(users...)
@@ -40,13 +55,10 @@ func (o *Options) Tags(users ...map[string]string) map[string]string {
 	return tags
 }
 
-// CheckTags is the fault with the Reason filled in when users may not set one of the tags.
+// CheckTags is the fault with the Reason filled in when users may not set one of the tags, of those that are allowed.
 func (o *Options) CheckTags(fault annotation.Fault, tags map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		switch {
-		case IsTrackingTag(key):
-			fault.Reason = fmt.Sprintf("the tag %s is the controller's own: leave it out", key)
-			return fault
 		case slices.Contains(o.ExternalTags, key):
 			fault.Reason = fmt.Sprintf("the tag %s is left to others by --external-managed-tags: leave it out", key)
 			return fault

@@ -84,10 +84,7 @@ func (r settingsReader) readFrontSettings() {
 	r.addSecurityGroups(annotation.FrontSecurityGroups)
 	attributes, _ := get(r.Reading, annotation.FrontAttributes)
 	r.addKeys(annotation.FrontAttributes.Name, attributes, annotation.Fault{Annotation: annotation.FrontAttributes.FullName()})
-	tags, _ := get(r.Reading, annotation.FrontTags)
-	r.Fail(r.in.Options.CheckTags(annotation.Fault{
-		Annotation: annotation.FrontTags.FullName(), Value: r.Annotations()[annotation.FrontTags.FullName()],
-	}, tags))
+	tags := r.tagsIn(annotation.FrontTags)
 	r.addKeys(annotation.FrontTags.Name, tags, annotation.Fault{Annotation: annotation.FrontTags.FullName()})
 	r.readFrontPorts()
 	r.readFrontChecks()

@@ -138,25 +138,36 @@ func (r *Reading) paramsFault(field, value, reason string) annotation.Fault {
 
 // readTags reads the tags of the user.
 func (r *Reading) readTags() {
-	own, _ := get(r, annotation.Tags)
-	r.Fail(r.in.Options.CheckTags(annotation.Fault{
-		Annotation: annotation.Tags.FullName(), Value: r.Annotations()[annotation.Tags.FullName()],
-	}, own))
-	r.Tags = map[string]string{}
-	maps.Copy(r.Tags, own)
-	params := r.paramsTags()
-	if len(params) > 0 {
-		r.Fail(r.in.Options.CheckTags(annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}, params))
+	r.Tags = r.tagsIn(annotation.Tags)
+	if params := r.paramsTags(); len(params) > 0 {
+		r.Fail(r.in.Options.CheckTags(r.tagsOfParams(), params))
+		maps.Copy(r.Tags, params)
 	}
-	maps.Copy(r.Tags, params)
 }
 
+// tagsIn are those of an annotation that users may set.
+func (r *Reading) tagsIn(key annotation.Key[map[string]string]) map[string]string {
+	said, _ := get(r, key)
+	fault := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
+	tags := input.AllowedTags(fault, said, r.warnOf)
+	r.Fail(r.in.Options.CheckTags(fault, tags))
+	return tags
+}
+
+// paramsTags are those of the member's params that users may set.
 func (r *Reading) paramsTags() map[string]string {
+	if len(r.params.Tags) == 0 {
+		return nil
+	}
 	tags := make(map[string]string, len(r.params.Tags))
 	for _, tag := range r.params.Tags {
 		tags[tag.Key] = tag.Value
 	}
-	return tags
+	return input.AllowedTags(r.tagsOfParams(), tags, r.warnOf)
+}
+
+func (r *Reading) tagsOfParams() annotation.Fault {
+	return annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}
 }
 
 // Listens reports whether the member has, or may have, a listener on the port.

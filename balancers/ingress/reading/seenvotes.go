@@ -53,10 +53,10 @@ func SeenVotes(in *input.Input) map[string]Vote {
 	return v.Votes
 }
 
-// addTags adds a vote for each tag but those by which the load balancer is found again.
+// addTags adds a vote for each tag that users may set.
 func (v *seenVoter) addTags(setting string, tags map[string]string) {
 	for key, value := range tags {
-		if !input.IsTrackingTag(key) {
+		if stack.ReservedBy(key) == "" {
 			v.addText(OfKey(setting, key), value, annotation.Fault{})
 		}
 	}

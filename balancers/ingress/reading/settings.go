@@ -63,7 +63,7 @@ func (r settingsReader) readSettings() {
 	})
 	r.addKeys(annotation.Tags.Name, r.Tags, annotation.Fault{Annotation: annotation.Tags.FullName()})
 	if tags := r.paramsTags(); len(tags) > 0 {
-		r.addKeys(annotation.Tags.Name, tags, annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"})
+		r.addKeys(annotation.Tags.Name, tags, r.tagsOfParams())
 	}
 }
 

@@ -200,6 +200,7 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 		fault.Reason = annotation.AsFault(err).Reason
 		return nil, fault
 	}
+	own = input.AllowedTags(fault, own, b.warnOf)
 	maps.Copy(tags, own)
 	maps.Copy(tags, b.paramsTags())
 	if err := b.in.Options.CheckTags(fault, own); err != nil {
