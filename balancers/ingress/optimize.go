@@ -27,19 +27,21 @@ func optimize(rules []reading.Rule, protocol annotation.Protocol, port int32) []
 	return out
 }
 
-// covers reports whether all requests of the later conditions are surely those of the earlier, too.
+// covers reports whether all requests of the later conditions are surely those of the earlier, too. As by the incumbent, conditions on
+// other things than host and path cover nothing, and a regular expression covers itself alone.
 func covers(earlier, later []stack.Condition) bool {
-	for _, condition := range earlier {
-		if condition.Field != annotation.HostHeader && condition.Field != annotation.PathPattern || len(condition.Regex) > 0 {
-			return false
+	return !slices.ContainsFunc(earlier, func(wide stack.Condition) bool {
+		if wide.Field != annotation.HostHeader && wide.Field != annotation.PathPattern {
+			return true
 		}
-		if condition.Field == annotation.PathPattern && slices.Contains(condition.Values, reading.AnyPath) {
-			continue
-		}
-		values := reading.ValuesOf(later, condition.Field)
-		if len(values) == 0 || slices.ContainsFunc(values, func(value string) bool { return !slices.Contains(condition.Values, value) }) {
-			return false
-		}
-	}
-	return true
+		all := wide.Field == annotation.PathPattern && slices.Contains(wide.Values, reading.AnyPath)
+		return !all && !slices.ContainsFunc(later, func(narrow stack.Condition) bool {
+			return narrow.Field == wide.Field && isWithin(narrow.Values, wide.Values) && isWithin(narrow.Regex, wide.Regex)
+		})
+	})
+}
+
+// isWithin reports whether all items are among others.
+func isWithin(items, others []string) bool {
+	return !slices.ContainsFunc(items, func(item string) bool { return !slices.Contains(others, item) })
 }

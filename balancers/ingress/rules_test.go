@@ -62,6 +62,8 @@ func short(action stack.Action) string {
 
 const toHTTPS = `{"type":"redirect","redirectConfig":{"protocol":"HTTPS","port":"443","statusCode":"HTTP_301"}}`
 
+const toOther = `{"type":"redirect","redirectConfig":{"host":"other.test","statusCode":"HTTP_302"}}`
+
 func TestRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string
@@ -196,6 +198,62 @@ func TestRules(t *testing.T) {
 - http: {paths: [{backend: {service: {name: ssl, port: {name: use-annotation}}}}]}
 - http: {paths: [{backend: {service: {name: web, port: {number: 80}}}}]}`,
 			http: []string{"{http-header X [1] [] []} -> HTTP_301 HTTPS #{host} 443 /#{path} #{query}", "{http-header Y [1] [] []} -> shop/web-web:80*1"},
+		},
+		"a rule that a redirect on the same regular expression hides is left out": {
+			annotations: map[string]string{
+				"use-regex-path-match": "true",
+				"actions.away":         toOther,
+				"conditions.both":      `[{"field":"path-pattern","pathPatternConfig":{"regexValues":["^/b$"]}}]`,
+				"actions.both":         toOther,
+				"conditions.one":       `[{"field":"host-header","hostHeaderConfig":{"regexValues":["^a"]}}]`,
+				"actions.one":          toOther,
+			},
+			rules: `
+- {host: e.test, http: {paths: [
+    {path: "/^/a.*$", pathType: ImplementationSpecific, backend: {service: {name: away, port: {name: use-annotation}}}},
+    {path: "/^/a.*$", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}},
+    {path: "/^/c$", pathType: ImplementationSpecific, backend: {service: {name: both, port: {name: use-annotation}}}},
+    {path: "/^/b$", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}},
+    {path: "/^/c$", pathType: ImplementationSpecific, backend: {service: {name: api, port: {number: 80}}}}]}}
+- {http: {paths: [{backend: {service: {name: one, port: {name: use-annotation}}}}]}}
+- {http: {paths: [{path: /x, pathType: Exact, backend: {service: {name: one, port: {name: use-annotation}}}}]}}`,
+			http: []string{
+				"e.test {path-pattern  [] [^/a.*$] []} -> HTTP_302 #{protocol} other.test #{port} /#{path} #{query}",
+				"e.test {path-pattern  [] [^/c$ ^/b$] []} -> HTTP_302 #{protocol} other.test #{port} /#{path} #{query}",
+				"{host-header  [] [^a] []} -> HTTP_302 #{protocol} other.test #{port} /#{path} #{query}",
+			},
+			faults: []string{
+				"warning: spec.rules[0].http.paths[1]: no request reaches this rule, as spec.rules[0].http.paths[0] of Ingress shop/web stands before it and takes all of its requests",
+				"warning: spec.rules[0].http.paths[3]: no request reaches this rule, as spec.rules[0].http.paths[2] of Ingress shop/web stands before it and takes all of its requests",
+				"warning: spec.rules[0].http.paths[4]: no request reaches this rule, as spec.rules[0].http.paths[2] of Ingress shop/web stands before it and takes all of its requests",
+				"warning: spec.rules[2].http.paths[0]: no request reaches this rule, as spec.rules[1].http.paths[0] of Ingress shop/web stands before it and takes all of its requests",
+			},
+		},
+		"a redirect on a regular expression hides no rule but those on the same one": {
+			annotations: map[string]string{
+				"use-regex-path-match": "true",
+				"actions.away":         toOther,
+				"actions.header":       toOther,
+				"conditions.header":    `[{"field":"http-header","httpHeaderConfig":{"httpHeaderName":"X","regexValues":["^1$"]}}]`,
+			},
+			rules: `
+- {host: e.test, http: {paths: [
+    {path: "/^/.*$", pathType: ImplementationSpecific, backend: {service: {name: away, port: {name: use-annotation}}}},
+    {path: "/^/a.*$", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}},
+    {path: "/^/h$", pathType: ImplementationSpecific, backend: {service: {name: header, port: {name: use-annotation}}}},
+    {path: "/^/h$", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}}]}}
+- {host: e.test, http: {paths: [{path: /plain, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}]}}
+- {host: f.test, http: {paths: [{path: "/^/.*$", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}}]}}
+- {http: {paths: [{path: "/^/.*$", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}}]}}`,
+			http: []string{
+				"e.test {path-pattern  [] [^/.*$] []} -> HTTP_302 #{protocol} other.test #{port} /#{path} #{query}",
+				"e.test {path-pattern  [] [^/a.*$] []} -> shop/web-web:80*1",
+				"{http-header X [] [^1$] []} e.test {path-pattern  [] [^/h$] []} -> HTTP_302 #{protocol} other.test #{port} /#{path} #{query}",
+				"e.test {path-pattern  [] [^/h$] []} -> shop/web-web:80*1",
+				"e.test /plain -> shop/web-web:80*1",
+				"f.test {path-pattern  [] [^/.*$] []} -> shop/web-web:80*1",
+				"{path-pattern  [] [^/.*$] []} -> shop/web-web:80*1",
+			},
 		},
 		"a rule behind another that takes all is kept": {
 			rules: `

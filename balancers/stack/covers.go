@@ -22,9 +22,16 @@ func (c Condition) equals(d Condition) bool {
 		slices.Equal(c.Regex, d.Regex) && slices.Equal(c.Query, d.Query)
 }
 
+// isWithin reports whether the regular expressions of one are among those of the other.
+func (c Condition) isWithin(d Condition) bool {
+	isIn := func(regex string) bool { return slices.Contains(d.Regex, regex) }
+	return c.Field == d.Field && strings.EqualFold(c.Header, d.Header) && len(c.Regex) > 0 && len(c.Values) == 0 &&
+		!slices.ContainsFunc(c.Regex, func(regex string) bool { return !isIn(regex) })
+}
+
 // implies reports whether w holds whenever n does, as far as can be told.
 func implies(n, w Condition) bool {
-	if n.equals(w) {
+	if n.equals(w) || n.isWithin(w) {
 		return true
 	}
 	if !isPattern(n) || n.Field != w.Field || !isPattern(w) {

@@ -42,6 +42,9 @@ func TestConditionsThatCoverOthersOrAreApart(t *testing.T) {
 		"a method is not known of hosts":   {list{method}, list{hosts("a.test")}, false, false},
 		"the same method":                  {list{method}, list{method, hosts("a.test")}, true, false},
 		"an expression is not a pattern":   {list{regex}, list{paths("/a")}, false, false},
+		"one of several expressions":       {list{{Field: regex.Field, Regex: []string{"^/b", "^/a"}}}, list{regex}, true, false},
+		"an expression too many":           {list{regex}, list{{Field: regex.Field, Regex: []string{"^/b", "^/a"}}}, false, false},
+		"an expression of another header":  {list{{Field: "http-header", Header: "A", Regex: regex.Regex}}, list{{Field: "http-header", Header: "B", Regex: regex.Regex}}, false, false},
 		"a pattern says more than a start": {list{paths("/a*c")}, list{paths("/a*")}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
