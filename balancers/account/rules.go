@@ -140,8 +140,12 @@ func forward(a types.Action) *stack.Forward {
 	for _, g := range a.ForwardConfig.TargetGroups {
 		out.Groups = append(out.Groups, stack.Weighted{Group: stack.Ref{ID: aws.ToString(g.TargetGroupArn)}, Weight: ptr.Deref(g.Weight, 1)})
 	}
-	if s := a.ForwardConfig.TargetGroupStickinessConfig; s != nil && aws.ToBool(s.Enabled) {
+	switch s := a.ForwardConfig.TargetGroupStickinessConfig; {
+	case s == nil:
+	case aws.ToBool(s.Enabled):
 		out.Sticky = aws.ToInt32(s.DurationSeconds)
+	default:
+		out.StickyOff = aws.ToInt32(s.DurationSeconds)
 	}
 	return out
 }

@@ -22,6 +22,10 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 	tests := map[string]stack.Rule{
 		"one group":   {Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 1)}}}},
+		"one, sticky": {Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 100)}, Sticky: 60}}},
+		"one of weight 0, not sticky, with seconds": {
+			Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 0)}, StickyOff: 60}},
+		},
 		"two, sticky": {Action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{group("a", 0), group("b", 3)}, Sticky: 60}}},
 		"redirect": {Action: stack.Action{Redirect: &stack.Redirect{
 			Protocol: "HTTPS", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",

@@ -51,7 +51,8 @@ func short(action stack.Action) string {
 		for _, weighted := range action.Forward.Groups {
 			groups = append(groups, fmt.Sprintf("%s%s*%d", weighted.Group.Part, weighted.Group.ID, weighted.Weight))
 		}
-		return strings.Join(groups, " ") + map[bool]string{true: fmt.Sprintf(" sticky %d", action.Forward.Sticky)}[action.Forward.Sticky > 0]
+		return strings.Join(groups, " ") + map[bool]string{true: fmt.Sprintf(" sticky %d", action.Forward.Sticky)}[action.Forward.Sticky > 0] +
+			map[bool]string{true: fmt.Sprintf(" not sticky, %d", action.Forward.StickyOff)}[action.Forward.StickyOff > 0]
 	case action.Redirect != nil:
 		to := action.Redirect
 		return strings.Join([]string{to.Status, to.Protocol, to.Host, to.Port, to.Path, to.Query}, " ")
@@ -63,6 +64,16 @@ func short(action stack.Action) string {
 const toHTTPS = `{"type":"redirect","redirectConfig":{"protocol":"HTTPS","port":"443","statusCode":"HTTP_301"}}`
 
 const toOther = `{"type":"redirect","redirectConfig":{"host":"other.test","statusCode":"HTTP_302"}}`
+
+// single is an action that forwards to one target group, with what else is said of it and of stickiness.
+func single(weight, stickiness string) string {
+	target := []string{`"serviceName":"web","servicePort":80`, weight}
+	config := []string{`"targetGroups":[{` + strings.TrimSuffix(strings.Join(target, ","), ",") + "}]"}
+	if stickiness != "" {
+		config = append(config, `"targetGroupStickinessConfig":`+stickiness)
+	}
+	return `{"type":"forward","forwardConfig":{` + strings.Join(config, ",") + "}}"
+}
 
 func TestRules(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -126,6 +137,31 @@ func TestRules(t *testing.T) {
 				"targetGroupStickinessConfig":{"enabled":true,"durationSeconds":60}}}`},
 			rules: `[{http: {paths: [{backend: {service: {name: split, port: {name: use-annotation}}}}]}}]`,
 			http:  []string{"/* -> shop/web-web:80*90 arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/other/1*10 arn:named*0 sticky 60"},
+		},
+		"the weight and the stickiness of a single target group are those that are written": {
+			annotations: map[string]string{
+				"actions.zero":    single(`"weight":0`, ""),
+				"actions.hundred": single(`"weight":100`, `{}`),
+				"actions.on":      single("", `{"enabled":true,"durationSeconds":60}`),
+				"actions.off":     single("", `{"enabled":false,"durationSeconds":60}`),
+				"actions.seconds": single(`"weight":999`, `{"durationSeconds":60}`),
+				"actions.foreign": `{"type":"forward","forwardConfig":{"targetGroups":[{"targetGroupName":"named","weight":0}],"targetGroupStickinessConfig":{"enabled":true,"durationSeconds":604800}}}`,
+				"actions.never":   single(`"weight":1000`, `{"enabled":false,"durationSeconds":604801}`), // AWS takes neither
+			},
+			rules: `
+- http:
+    paths:
+    - {path: /a, backend: {service: {name: zero, port: {name: use-annotation}}}}
+    - {path: /b, backend: {service: {name: hundred, port: {name: use-annotation}}}}
+    - {path: /c, backend: {service: {name: "on", port: {name: use-annotation}}}}
+    - {path: /d, backend: {service: {name: "off", port: {name: use-annotation}}}}
+    - {path: /e, backend: {service: {name: seconds, port: {name: use-annotation}}}}
+    - {path: /f, backend: {service: {name: foreign, port: {name: use-annotation}}}}
+    - {path: /g, backend: {service: {name: never, port: {name: use-annotation}}}}`,
+			http: []string{
+				"/a -> shop/web-web:80*0", "/b -> shop/web-web:80*100", "/c -> shop/web-web:80*1 sticky 60", "/d -> shop/web-web:80*1 not sticky, 60",
+				"/e -> shop/web-web:80*999 not sticky, 60", "/f -> arn:named*0 sticky 604800", "/g -> shop/web-web:80*1",
+			},
 		},
 		"a Service and an action that do not exist": {
 			rules: `

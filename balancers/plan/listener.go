@@ -191,7 +191,7 @@ func (s *listenerSteps) modify(l *listener) {
 		why = "its default certificate differs"
 	case differs(wanted.MutualAuth, seen.MutualAuth):
 		why = "its mutual authentication differs"
-	case !actions.Same(seen.Default, wanted.Default):
+	case !actions.Same(wanted.Default, seen.Default):
 		why = "its default action differs"
 	default:
 		return

@@ -201,7 +201,7 @@ func deleteLeft(v *view, d *draft) {
 			l := m.matchListener(m.keep(*seen), seen)
 			l.surplus = slices.DeleteFunc(l.surplus, func(rule *stack.Rule) bool { return !m.isOurs(rule.Action) })
 			ruleSteps{d, v.wanted.ID.Kind}.delete(l)
-			if !actions.Same(seen.Default, l.wanted.Default) {
+			if !actions.Same(l.wanted.Default, seen.Default) {
 				d.do("its default action differs", steps.ModifyListener{Listener: l.ref(), To: l.wanted})
 			}
 			all = append(all, l)

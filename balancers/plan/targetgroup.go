@@ -119,7 +119,7 @@ func (t targetGroups) action(final, now stack.Action) stack.Action {
 	if final.Forward == nil {
 		return final
 	}
-	forward := stack.Forward{Sticky: final.Forward.Sticky}
+	forward := stack.Forward{Sticky: final.Forward.Sticky, StickyOff: final.Forward.StickyOff}
 	var waiting []stack.Ref
 	for _, group := range final.Forward.Groups {
 		if g := t.waiting(group.Group); g != nil && actions.SendsTo(final, group.Group) {

@@ -89,6 +89,8 @@ type Forward struct {
 	Groups []Weighted
 	// Sticky keeps a client at the target group it was sent to, for that many seconds; 0 for not.
 	Sticky int32
+	// StickyOff are the seconds that are written of a stickiness that is switched off; 0 for none. They do nothing.
+	StickyOff int32
 }
 
 // Weighted is a target group with its weight. That of a single one does not count.

@@ -69,13 +69,24 @@ func newPair(t *testing.T, name string) *pair {
 	p.firstIngress = newIngress(p.first.Name, []networkingv1.IngressRule{first}, "group.name="+name, "target-type=ip", "scheme=internet-facing",
 		`listen-ports=[{"HTTP": 80}, {"HTTPS": 443}]`, "certificate-arn="+p.certificate, "wafv2-acl-arn="+p.acl,
 		"load-balancer-attributes=idle_timeout.timeout_seconds=120", "minimum-load-balancer-capacity=CapacityUnits=0")
-	second := rule(p.second.Name+".example.com", "/old moved", "/ "+p.second.Name)
-	second.HTTP.Paths[0].PathType = ptr.To(networkingv1.PathTypeImplementationSpecific)
-	second.HTTP.Paths[0].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
+	second := rule(p.second.Name+".example.com", "/ "+p.second.Name, "/old moved", " away", " hidden", "/zero zero", "/kept kept", "/free free")
+	for i := range second.HTTP.Paths[1:] {
+		second.HTTP.Paths[i+1].PathType = ptr.To(networkingv1.PathTypeImplementationSpecific)
+		second.HTTP.Paths[i+1].Backend.Service.Port = networkingv1.ServiceBackendPort{Name: "use-annotation"}
+	}
+	away := `[{"field": "path-pattern", "pathPatternConfig": {"regexValues": ["^/a.*$"]}}]`
+	alone := func(weight, stickiness string) string {
+		return `{"type": "forward", "forwardConfig": {"targetGroups": [{"serviceName": "` + p.second.Name + `", "servicePort": 80` + weight +
+			`}], "targetGroupStickinessConfig": ` + stickiness + `}}`
+	}
 	p.secondIn = newIngress(p.second.Name, []networkingv1.IngressRule{second}, "group.name="+name, "target-type=ip", "group.order=10", "tags=team=two",
 		`actions.moved={"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`,
 		"healthcheck-path=/healthz", "target-group-attributes=deregistration_delay.timeout_seconds=30",
-		"target-control-port."+p.second.Name+".80=3000")
+		"target-control-port."+p.second.Name+".80=3000",
+		`actions.away={"type": "redirect", "redirectConfig": {"host": "other.example.com", "statusCode": "HTTP_302"}}`,
+		"actions.hidden="+alone("", "{}"), "conditions.away="+away, "conditions.hidden="+away,
+		"actions.zero="+alone(`, "weight": 0`, "{}"), "actions.kept="+alone(`, "weight": 100`, `{"enabled": true, "durationSeconds": 60}`),
+		"actions.free="+alone("", `{"enabled": false, "durationSeconds": 90}`))
 	return p
 }
 
@@ -105,6 +116,17 @@ func (p *pair) want(t *testing.T) estate {
 	moved := routing.Action{Redirect: &routing.Redirect{
 		Protocol: "HTTPS", Host: "#{host}", Port: "443", Path: "/#{path}", Query: "#{query}", Status: "HTTP_301",
 	}}
+	away := to(5, "", "", routing.Action{Redirect: &routing.Redirect{
+		Protocol: "#{protocol}", Host: "other.example.com", Port: "#{port}", Path: "/#{path}", Query: "#{query}", Status: "HTTP_302",
+	}}, team(tags("80:5")))
+	away.Conditions[0].Values, away.Conditions[1] = []string{p.second.Name + ".example.com"}, routing.Condition{
+		Field: "path-pattern", Regex: []string{"^/a.*$"}, // and no rule for what stands behind it with the same conditions
+	}
+	alone := func(weight, sticky, off int) routing.Action {
+		return routing.Action{Forward: &routing.Forward{
+			Groups: []routing.Weighted{{Group: secondGroup.Name, Weight: weight}}, Sticky: sticky, StickyOff: off,
+		}}
+	}
 	nothing := routing.Action{Fixed: &routing.FixedResponse{Status: "404", ContentType: "text/plain"}}
 	one, two := p.first.Name+".example.com", p.second.Name+".example.com"
 	return estate{
@@ -129,6 +151,8 @@ func (p *pair) want(t *testing.T) estate {
 			{ListenerSpec: state.ListenerSpec{Protocol: "HTTP", Port: 80, Default: nothing, Tags: team(tags("80"))}, Rules: []rules{
 				to(1, one, "/exact", forward(firstGroup), tags("80:1")), to(2, one, "/*", forward(firstGroup), tags("80:2")),
 				to(3, two, "/*", forward(secondGroup), team(tags("80:3"))), to(4, two, "/old", moved, team(tags("80:4"))), // by their types
+				away, to(6, two, "/zero", alone(0, 0, 0), team(tags("80:6"))), to(7, two, "/kept", alone(100, 60, 0), team(tags("80:7"))),
+				to(8, two, "/free", alone(1, 0, 90), team(tags("80:8"))),
 			}},
 			{ListenerSpec: state.ListenerSpec{
 				Protocol: "HTTPS", Port: 443, Default: nothing, Tags: tags("443"), SSLPolicy: "ELBSecurityPolicy-2016-08",

@@ -68,6 +68,13 @@ func TestActions(t *testing.T) {
 			action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{ID: "tg"}, Weight: 1}}}},
 			want:   types.Action{Type: "forward", ForwardConfig: &types.ForwardActionConfig{TargetGroups: []types.TargetGroupTuple{{TargetGroupArn: aws.String("tg")}}}},
 		},
+		"a forward to one group has another weight than 1, and the seconds of what is switched off": {
+			action: stack.Action{Forward: &stack.Forward{Groups: []stack.Weighted{{Group: stack.Ref{ID: "tg"}}}, StickyOff: 60}},
+			want: types.Action{Type: "forward", ForwardConfig: &types.ForwardActionConfig{
+				TargetGroups:                []types.TargetGroupTuple{{TargetGroupArn: aws.String("tg"), Weight: aws.Int32(0)}},
+				TargetGroupStickinessConfig: &types.TargetGroupStickinessConfig{Enabled: aws.Bool(false), DurationSeconds: aws.Int32(60)},
+			}},
+		},
 		"a sticky forward to two": {
 			action: stack.Action{Forward: &stack.Forward{Sticky: 60, Groups: []stack.Weighted{{Group: stack.Ref{ID: "a"}, Weight: 1}, {Group: stack.Ref{ID: "b"}}}}},
 			want: types.Action{Type: "forward", ForwardConfig: &types.ForwardActionConfig{

@@ -87,19 +87,19 @@ func Actions(action stack.Action) ([]types.Action, error) {
 	return []types.Action{auth(*action.Auth), out}, nil
 }
 
-// forward has weights where there is a choice, as the incumbent's has.
+// forward has the weight of a single target group only where that is not 1, which AWS fills in.
 func forward(f stack.Forward) *types.ForwardActionConfig {
 	out := &types.ForwardActionConfig{}
 	for _, g := range f.Groups {
 		tuple := types.TargetGroupTuple{TargetGroupArn: aws.String(g.Group.ID)}
-		if len(f.Groups) > 1 {
+		if len(f.Groups) > 1 || g.Weight != 1 {
 			tuple.Weight = aws.Int32(g.Weight)
 		}
 		out.TargetGroups = append(out.TargetGroups, tuple)
 	}
-	if f.Sticky > 0 {
+	if seconds := max(f.Sticky, f.StickyOff); seconds > 0 {
 		out.TargetGroupStickinessConfig = &types.TargetGroupStickinessConfig{
-			Enabled: aws.Bool(true), DurationSeconds: aws.Int32(f.Sticky),
+			Enabled: aws.Bool(f.Sticky > 0), DurationSeconds: aws.Int32(seconds),
 		}
 	}
 	return out

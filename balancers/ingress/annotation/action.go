@@ -190,27 +190,34 @@ const (
 	SameQuery    = "#{query}"
 )
 
-// WeightOf is the weight of the target group, 1 without one; single says that it is the only one, whose weight does not count.
+// WeightOf is the weight of the target group, 1 without one; single says that it is the only one, whose weight does not count: one that AWS
+// does not take is 1.
 func (t Target) WeightOf(single bool) (int32, error) {
 	weight := ptr.Deref(t.Weight, 1)
-	if single {
-		weight = 1
-	}
-	if weight < 0 || weight > 999 {
+	switch fits := weight >= 0 && weight <= 999; {
+	case !fits && single:
+		return 1, nil
+	case !fits:
 		return 0, fmt.Errorf("weight %d: must be 0 to 999", weight)
 	}
 	return weight, nil
 }
 
-// Seconds is for how long a client is kept, 0 for not at all.
-func (s *Stickiness) Seconds() (int32, error) {
-	if s == nil || !ptr.Deref(s.Enabled, false) {
-		return 0, nil
+// Seconds is for how long a client is kept, 0 for not at all; off are the seconds that are written when clients are not kept, 0 where AWS
+// does not take them.
+func (s *Stickiness) Seconds() (on, off int32, err error) {
+	if s == nil {
+		return 0, 0, nil
 	}
 	const longest = 7 * 24 * 60 * 60
 	seconds := ptr.Deref(s.DurationSeconds, 0)
-	if seconds < 1 || seconds > longest {
-		return 0, fmt.Errorf("targetGroupStickinessConfig: durationSeconds %d: must be 1 to %d", seconds, longest)
+	switch fits := seconds >= 1 && seconds <= longest; {
+	case ptr.Deref(s.Enabled, false) && !fits:
+		return 0, 0, fmt.Errorf("targetGroupStickinessConfig: durationSeconds %d: must be 1 to %d", seconds, longest)
+	case ptr.Deref(s.Enabled, false):
+		return seconds, 0, nil
+	case !fits:
+		return 0, 0, nil
 	}
-	return seconds, nil
+	return 0, seconds, nil
 }

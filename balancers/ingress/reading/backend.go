@@ -149,8 +149,8 @@ func (r ruleReader) forward(config *annotation.Forward, field string) (stack.Act
 		}
 		out = append(out, stack.Weighted{Group: ref, Weight: weight})
 	}
-	sticky, err := config.TargetGroupStickinessConfig.Seconds()
-	return stack.Action{Forward: &stack.Forward{Groups: out, Sticky: sticky}}, err
+	sticky, off, err := config.TargetGroupStickinessConfig.Seconds()
+	return stack.Action{Forward: &stack.Forward{Groups: out, Sticky: sticky, StickyOff: off}}, err
 }
 
 // targets are those of a forward.

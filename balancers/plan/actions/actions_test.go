@@ -63,6 +63,40 @@ func TestRulesAreEqualAsTheIncumbentComparesThem(t *testing.T) {
 	}
 }
 
+// The stickiness of a single target group does nothing. It is written again where one is wanted and another seen, as by the incumbent, which
+// would do that else on the way back.
+func TestTheStickinessOfASingleTargetGroupIsWrittenWhereOneIsWanted(t *testing.T) {
+	sticky := func(on, off int32, weights ...int32) stack.Action {
+		action := forward(weights...)
+		action.Forward.Sticky, action.Forward.StickyOff = on, off
+		return action
+	}
+	for name, test := range map[string]struct {
+		wanted, seen stack.Action
+		same         bool
+	}{
+		"another":                    {sticky(60, 0, 1), sticky(0, 0, 1), false},
+		"other seconds":              {sticky(60, 0, 1), sticky(90, 0, 1), false},
+		"switched off":               {sticky(0, 60, 1), sticky(60, 0, 1), false},
+		"off, with other seconds":    {sticky(0, 60, 1), sticky(0, 0, 1), true},
+		"none is wanted":             {sticky(0, 0, 1), sticky(60, 0, 1), true},
+		"none is wanted of several":  {sticky(0, 0, 1, 1), sticky(60, 0, 1, 1), false},
+		"off, of several":            {sticky(0, 60, 1, 1), sticky(0, 0, 1, 1), true},
+		"that of weight 0":           {sticky(60, 0, 0), sticky(60, 0, 1), true},
+		"a forward becomes a page":   {stack.Action{Fixed: &stack.FixedResponse{Status: "404"}}, sticky(60, 0, 1), false},
+		"another, and a page before": {sticky(60, 0, 1), stack.Action{Fixed: &stack.FixedResponse{Status: "404"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Same(test.wanted, test.seen); got != test.same {
+				t.Errorf("actions are the same: %v, want %v", got, test.same)
+			}
+			if got := SameRule(stack.Rule{Action: test.wanted}, stack.Rule{Action: test.seen}); got != test.same {
+				t.Errorf("rules are the same: %v, want %v", got, test.same)
+			}
+		})
+	}
+}
+
 func TestASingleTargetGroupReceivesWhateverItsWeight(t *testing.T) {
 	for name, test := range map[string]struct {
 		action stack.Action

@@ -23,11 +23,21 @@ func ID(group stack.Ref) string {
 	return "part " + group.Part
 }
 
-// Same reports whether AWS does the same by two actions.
-func Same(a, b stack.Action) bool { return Key(a, ID) == Key(b, ID) }
+// Same reports whether AWS does by the action that is seen what the one that is wanted says.
+func Same(wanted, seen stack.Action) bool {
+	return Key(wanted, ID) == Key(seen, ID) && keepsClientsAs(wanted.Forward, seen.Forward)
+}
 
-// SameRule reports whether AWS does the same by two rules.
-func SameRule(a, b stack.Rule) bool { return RuleKey(a, ID) == RuleKey(b, ID) }
+// SameRule is Same for rules.
+func SameRule(wanted, seen stack.Rule) bool {
+	return RuleKey(wanted, ID) == RuleKey(seen, ID) && keepsClientsAs(wanted.Action.Forward, seen.Action.Forward)
+}
+
+// keepsClientsAs reports whether the stickiness that is seen is that which is wanted, of forwards whose keys are equal. That of a single
+// target group does nothing, but the incumbent writes it again where it is wanted and differs.
+func keepsClientsAs(wanted, seen *stack.Forward) bool {
+	return wanted == nil || seen == nil || wanted.Sticky == seen.Sticky || wanted.Sticky+wanted.StickyOff == 0
+}
 
 // RuleKey is equal for two rules when AWS does the same by both. It is the incumbent's comparison, so that adopting its rules changes
 // none.
@@ -134,7 +144,7 @@ func SendingKey(action stack.Action) string {
 	if action.Forward == nil {
 		return answerKey(action, ID)
 	}
-	forward := stack.Forward{Sticky: action.Forward.Sticky}
+	forward := stack.Forward{Sticky: action.Forward.Sticky, StickyOff: action.Forward.StickyOff}
 	for _, w := range action.Forward.Groups {
 		if SendsTo(action, w.Group) {
 			forward.Groups = append(forward.Groups, w)
@@ -143,7 +153,8 @@ func SendingKey(action stack.Action) string {
 	return forwardKey(forward, ID)
 }
 
-// forwardKey leaves the order of target groups aside. The weight of a single one does not count, nor does its stickiness.
+// forwardKey leaves the order of target groups aside. The weight of a single one does not count, nor does its stickiness; nor do the
+// seconds of one that is switched off.
 func forwardKey(forward stack.Forward, name Naming) string {
 	weights := map[string]int32{}
 	for _, group := range forward.Groups {

@@ -27,6 +27,8 @@ type Forward struct {
 	Groups []Weighted
 	// Sticky is how many seconds a client stays with its group, 0 for not at all. It is kept and shown, not acted upon.
 	Sticky int
+	// StickyOff are the seconds of a stickiness that is given and not enabled, 0 for none. They are kept and shown, too.
+	StickyOff int
 }
 
 // Weighted is a target group with its weight.
@@ -133,7 +135,7 @@ func (f *Forward) validate(mostGroups int) error {
 			return err
 		}
 	}
-	return refusal.Within("durationSeconds", f.Sticky, 0, longestSticky)
+	return refusal.Within("durationSeconds", max(f.Sticky, f.StickyOff), 0, longestSticky)
 }
 
 // longestPart is the length of a redirect's host, path and query, in the API's model.

@@ -55,14 +55,15 @@ func TestRuleRoundTrip(t *testing.T) {
 			{Field: aws.String("source-ip"), SourceIpConfig: &types.SourceIpConditionConfig{Values: []string{"10.0.0.0/8"}}},
 		},
 		Actions: []types.Action{{Type: "forward", ForwardConfig: &types.ForwardActionConfig{
-			TargetGroups: []types.TargetGroupTuple{{TargetGroupArn: &one, Weight: aws.Int32(0)}, {TargetGroupArn: &two}},
+			TargetGroups:                []types.TargetGroupTuple{{TargetGroupArn: &one, Weight: aws.Int32(0)}, {TargetGroupArn: &two}},
+			TargetGroupStickinessConfig: &types.TargetGroupStickinessConfig{Enabled: aws.Bool(false), DurationSeconds: aws.Int32(60)},
 		}}},
 	}
 	made := must[*elb.CreateRuleOutput](t)(b.elb.CreateRule(ctx(t), in)).Rules[0]
 	want := types.Rule{RuleArn: made.RuleArn, Priority: aws.String("7"), IsDefault: aws.Bool(false), Conditions: in.Conditions, Actions: []types.Action{{
 		Type: "forward", Order: aws.Int32(1), ForwardConfig: &types.ForwardActionConfig{
 			TargetGroups:                []types.TargetGroupTuple{{TargetGroupArn: &one, Weight: aws.Int32(0)}, {TargetGroupArn: &two, Weight: aws.Int32(1)}},
-			TargetGroupStickinessConfig: &types.TargetGroupStickinessConfig{Enabled: aws.Bool(false)},
+			TargetGroupStickinessConfig: in.Actions[0].ForwardConfig.TargetGroupStickinessConfig,
 		},
 	}}}
 	for i := range want.Conditions {

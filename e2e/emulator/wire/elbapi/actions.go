@@ -57,7 +57,9 @@ func actionsAnswer(a routing.Action) call.Members[actionXML] {
 	switch {
 	case a.Forward != nil:
 		shown.Type = "forward"
-		config := forwardXML{TargetGroupStickinessConfig: stickinessXML{a.Forward.Sticky > 0, a.Forward.Sticky}}
+		config := forwardXML{TargetGroupStickinessConfig: stickinessXML{
+			a.Forward.Sticky > 0, max(a.Forward.Sticky, a.Forward.StickyOff),
+		}}
 		for _, w := range a.Forward.Groups {
 			config.TargetGroups.Members = append(config.TargetGroups.Members, weightedXML{w.Group, w.Weight})
 		}
@@ -151,10 +153,11 @@ func forward(p *call.Tree) (*routing.Forward, error) {
 		return nil, refusal.New("InvalidLoadBalancerAction", "Target group '%s' is not the one of the forward configuration", alone)
 	}
 	sticky := p.At("ForwardConfig.TargetGroupStickinessConfig")
-	if sticky.Text("Enabled") != "true" {
-		return forward, nil
-	}
 	duration, err := sticky.Number("DurationSeconds")
+	if sticky.Text("Enabled") != "true" {
+		forward.StickyOff = duration
+		return forward, err
+	}
 	if err == nil && duration == 0 {
 		err = refusal.Invalid("A duration must be specified for target group stickiness")
 	}
