@@ -28,6 +28,7 @@ func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 	if err != nil {
 		return d.voters(annotation.EnableFront.Name, err.Error())
 	}
+	subnets = d.inOrder(subnets)
 	ports := d.frontPorts()
 	if setting, reason := d.frontFault(len(subnets), ports); reason != "" {
 		return d.voters(setting, reason)
@@ -65,7 +66,7 @@ func (d frontBuilder) frontBalancer(subnets []string) stack.LoadBalancer {
 	lb := stack.LoadBalancer{
 		Network: true, Name: stack.FrontName(d.name()),
 		SpareName: stack.FrontName(input.SpareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
-		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.List(annotation.FrontAllocations.Name),
+		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.allocations(),
 		Attributes: d.Keys(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
 	}
 	if lb.AddressType == annotation.OnlyPublicIPv6 {
@@ -122,6 +123,44 @@ func (d frontBuilder) frontSubnets() ([]string, error) {
 			annotation.FrontSubnets.FullName())
 	}
 	return ids, nil
+}
+
+// inOrder has the subnets in the order in which they pair with Elastic IP addresses: as the member that names these has written them, in
+// the list for what stands in front or else in the load balancer's; else as the first member that has written them.
+func (d frontBuilder) inOrder(subnets []string) []string {
+	members := slices.Clone(d.built)
+	if names := d.allocator(); names != nil {
+		members = append([]*reading.Reading{names}, members...)
+	}
+	for _, setting := range []string{annotation.FrontSubnets.Name, annotation.Subnets.Name} {
+		for _, r := range members {
+			if written := r.List(setting); sameItems(written, subnets) {
+				return written
+			}
+		}
+	}
+	return subnets
+}
+
+// allocations are the Elastic IP addresses, in the order in which a member that is built has written them.
+func (d frontBuilder) allocations() []string {
+	if r := d.allocator(); r != nil {
+		return r.List(annotation.FrontAllocations.Name)
+	}
+	return d.List(annotation.FrontAllocations.Name)
+}
+
+// allocator is the first member that is built and names Elastic IP addresses, nil for none.
+func (d frontBuilder) allocator() *reading.Reading {
+	i := slices.IndexFunc(d.built, func(r *reading.Reading) bool { return r.Says(annotation.FrontAllocations.Name) })
+	if i < 0 {
+		return nil
+	}
+	return d.built[i]
+}
+
+func sameItems(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // frontPorts are the ports of the load balancer by those in front that members want.

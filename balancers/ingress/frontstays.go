@@ -60,7 +60,7 @@ func (d frontBuilder) settleAllocations(lb, seen *stack.LoadBalancer) {
 	if len(has) == 0 {
 		lb.Allocations = nil
 	}
-	if len(asked) > 0 && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(has))) {
+	if len(asked) > 0 && !sameItems(asked, has) {
 		d.frontStays[annotation.FrontAllocations.Name] = "AWS does not change the addresses of a Network Load Balancer: set " +
 			cmp.Or(strings.Join(has, ","), "none, as this one was made without")
 	}

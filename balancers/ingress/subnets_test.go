@@ -135,7 +135,7 @@ func TestSubnetIDs(t *testing.T) {
 	for entries, want := range map[string]string{
 		"subnet-b1,subnet-a1": "subnet-b1,subnet-a1",
 		"blue,blue,green":     "subnet-a1,subnet-a2,subnet-b2",
-		"green,subnet-a1":     "subnet-a1,subnet-b2",
+		"green,subnet-a1":     "subnet-b2,subnet-a1",
 		"blue":                "subnet-a1",
 		"green,blue":          "subnet-b2,subnet-a1",
 		"red,red":             "1 subnets of the VPC have the tag Name=red: must be 2",

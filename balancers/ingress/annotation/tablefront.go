@@ -29,8 +29,8 @@ var (
 	FrontAllocations = add(Annotation{
 		Name: "frontend-nlb-eip-allocations", Scope: OfGroup, Combine: Agree,
 		Example: "eipalloc-0a1b2c3d, eipalloc-1a2b3c4d",
-		Doc: "IDs of Elastic IP addresses of an internet-facing Network Load Balancer, one for each subnet. AWS does not change them: a " +
-			"subnet keeps what it has.",
+		Doc: "IDs of Elastic IP addresses of an internet-facing Network Load Balancer, one for each subnet, in the order in which the " +
+			"subnets are written; of subnets that are found, in the order of their IDs. AWS does not change them: a subnet keeps what it has.",
 	}, parseAllocations)
 	FrontSecurityGroups = add(Annotation{
 		Name: "frontend-nlb-security-groups", Scope: OfGroup, Combine: AgreeInOrder,

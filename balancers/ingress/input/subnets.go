@@ -27,32 +27,27 @@ func Selector(tags map[string][]string) string {
 	return tagsPrefix + string(text)
 }
 
-// SubnetIDs are the IDs of entries that are IDs or names. A name that is there n times takes n subnets of that name, those with the lowest
-// IDs.
+// SubnetIDs are the IDs of entries that are IDs or names, in their order. A name that is there n times takes n subnets of that name, those
+// with the lowest IDs, the lowest first.
 func (a *AWS) SubnetIDs(entries []string) ([]string, error) {
 	if err := a.SubnetsUnknown(); err != nil {
 		return nil, err
 	}
-	var ids, names []string
-	for _, entry := range entries {
-		if !strings.HasPrefix(entry, "subnet-") {
-			names = append(names, entry)
+	ids, taken := make([]string, len(entries)), map[string]int{}
+	for i, entry := range entries {
+		if strings.HasPrefix(entry, "subnet-") {
+			if a.Subnet(entry) == nil {
+				return nil, fmt.Errorf("the VPC has no subnet %s", entry)
+			}
+			ids[i] = entry
 			continue
 		}
-		if a.Subnet(entry) == nil {
-			return nil, fmt.Errorf("the VPC has no subnet %s", entry)
+		found := a.named(entry)
+		if want := count(entries, entry); len(found) < want {
+			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: must be %d", len(found), entry, want)
 		}
-		ids = append(ids, entry)
-	}
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			continue
-		}
-		want, found := count(names, name), a.named(name)
-		if len(found) < want {
-			return nil, fmt.Errorf("%d subnets of the VPC have the tag Name=%s: must be %d", len(found), name, want)
-		}
-		ids = append(ids, found[:want]...)
+		ids[i] = found[taken[entry]]
+		taken[entry]++
 	}
 	return ids, nil
 }

@@ -176,6 +176,9 @@ func (v *voter) Says(setting string) bool {
 	return ok
 }
 
+// List is what the member says of a setting that is a list, as it has written it.
+func (v *voter) List(setting string) []string { return Agreed{Votes: v.Votes}.List(setting) }
+
 // contradicts is the fault of a member that says something else than what is agreed on, if it does. Nothing that is pinned yields.
 func (v *voter) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault, bool) {
 	for _, setting := range slices.Sorted(maps.Keys(v.Votes)) {
