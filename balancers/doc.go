@@ -26,7 +26,9 @@
 // (Reconciler.Reconcile):
 //
 //	reconciler.go    the Reconciler, what it needs of the folders, and the order of a pass
-//	load.go          reads the Ingresses of the group and what is seen, and has the wanted stack built; notes when certificates expire
+//	load.go          reads the Ingresses of the group and what is seen
+//	build.go         has the wanted stack built; notes when certificates expire
+//	lookups.go       finds members among thousands
 //	finalizers.go    a finalizer, added before anything is made for a member, removed when nothing made for the member serves any more; its
 //	                 name is in ingress/membership
 //	refusals.go      decides which members are told of a step that has failed; holds those to whom AWS has refused something, so that the

@@ -38,7 +38,7 @@ func (p *pass) leaveOutUnserved() {
 		}
 		members = append(members, m)
 	}
-	p.members.Active = members
+	p.members.Active, p.lookups = members, lookups{}
 }
 
 // claims puts the finalizer of the group on members, and takes it off.
@@ -63,7 +63,7 @@ func (p claims) claim(ctx context.Context) (errs error) {
 		}
 		there = append(there, member)
 	}
-	p.members.Active = there
+	p.members.Active, p.lookups = there, lookups{}
 	return errs
 }
 

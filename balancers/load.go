@@ -18,9 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -223,60 +221,7 @@ func (p *pass) keepLeaving() {
 		p.members.Active = append(p.members.Active, membership.Member{Ingress: member, Fault: &fault})
 		p.soon(stays)
 	}
-	p.leaving = kept
-}
-
-// build makes the stack that is wanted. Without members that needs nothing, so that it never fails.
-func (p *pass) build(ctx context.Context) error {
-	p.wanted.ID = p.id
-	if len(p.members.Active) == 0 {
-		p.built = true
-		if p.Secrets != nil {
-			p.Secrets.Of(ctx, p.group, nil)
-		}
-		return nil
-	}
-	in := input.Input{
-		Group: p.group, Members: p.holdRefused(), Seen: p.seen, Options: p.Options,
-		Rediscover: p.memory.mayRediscover(p.Clock.Now(), p.DriftInterval),
-	}
-	needs := input.NeedsOf(in)
-	var err error
-	if in.AWS, err = p.Lookup(ctx, p.id, needs); err != nil {
-		return err
-	}
-	in.Rediscover = in.Rediscover && in.AWS.NoSubnets == "" // that can wait
-	p.expiries = map[string]time.Time{}
-	for _, c := range in.AWS.Certificates {
-		p.expiries[c.ARN] = c.NotAfter
-	}
-	for _, c := range in.AWS.Own {
-		p.expiries[c.ARN] = c.NotAfter
-	}
-	if in.Services, err = p.services(ctx, needs.Services); err != nil {
-		return err
-	}
-	if p.Secrets != nil {
-		in.Secrets = p.Secrets.Of(ctx, p.group, input.SecretsOf(in))
-	}
-	p.wanted, p.faults = ingress.Build(in)
-	p.built = true
-	return nil
-}
-
-func (p *pass) services(ctx context.Context, keys []types.NamespacedName) (map[types.NamespacedName]*corev1.Service, error) {
-	out := map[types.NamespacedName]*corev1.Service{}
-	for _, key := range keys {
-		service := &corev1.Service{}
-		err := p.Client.Get(ctx, key, service)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("getting Service %s: %w", key, err)
-		}
-		if err == nil {
-			out[key] = service
-		}
-	}
-	return out, nil
+	p.leaving, p.lookups = kept, lookups{}
 }
 
 // hasMembers reports whether somebody asks for something.

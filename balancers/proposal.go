@@ -68,7 +68,10 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	for _, member := range p.leaving {
 		out.Leaving = append(out.Leaving, membership.NameOf(member))
 	}
-	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool { return slices.Contains(out.Leaving, f.Member) })
+	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool {
+		member := p.member(f.Member)
+		return member != nil && p.isLeaving(member)
+	})
 	out.Writes = append(out.Writes, statuses{p}.proposed(out.Plan)...)
 	for _, member := range p.members.Inactive {
 		out.Writes = append(out.Writes, Write{membership.NameOf(member), "remove the finalizer " + group.Finalizer()})

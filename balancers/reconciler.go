@@ -140,6 +140,7 @@ type pass struct {
 	mentioned    bool               // an Ingress names the group, whoever's it is
 	stray        membership.Member  // that belongs to no group because of its fault
 	leaving      []*networkingv1.Ingress
+	lookups      lookups
 	seen, wanted stack.Stack
 	faults       []annotation.Fault
 	steps        steps.Plan
@@ -188,6 +189,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		ID: p.id, Plan: p.begin(p.steps), Unsettled: statuses{p}.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
 		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
 	})
+	p.lookups = lookups{}
 	p.memory.noteDone(p.result, p.Clock.Now())
 	p.goOn()
 	if p.result.Interrupted { // what the rest waits for is not known
@@ -269,6 +271,7 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	}
 	var planned steps.Plan
 	planned, p.overflow = p.MakePlan(p.wanted, p.seen)
+	p.lookups = lookups{}
 	return planned, nil
 }
 

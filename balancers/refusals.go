@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
-
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
@@ -78,13 +76,4 @@ func isHoldable(failure apply.Failure, seen stack.Stack) bool {
 func isMereSetting(failure apply.Failure, seen stack.Stack) bool {
 	_, guards := steps.Guarded(failure.Step.Change)
 	return apply.Sets(failure.Step.Change) && !guards && isHoldable(failure, seen)
-}
-
-func (p *pass) member(name string) *networkingv1.Ingress {
-	for _, member := range p.members.Active {
-		if membership.NameOf(member.Ingress) == name {
-			return member.Ingress
-		}
-	}
-	return nil
 }

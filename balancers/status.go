@@ -14,10 +14,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
-	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -63,12 +61,7 @@ func (p statuses) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalanc
 // isUnserved reports whether the load balancer does not do what the member asks for, and has not served it before either: clients who come
 // to it would find no rule, though they may be served where they come now.
 func (p statuses) isUnserved(member *networkingv1.Ingress) bool {
-	name := membership.NameOf(member)
-	isHeld := func(m stack.Member) bool { return m.Held && m.Name == name }
-	isOver := func(o plan.Overflow) bool { return o.Rule.Owner == name }
-	isFailed := func(f apply.Failure) bool { return owners.Of(f, p.wanted, p.seen) == name && !isMereSetting(f, p.seen) }
-	return !p.isServed(member) && (slices.ContainsFunc(p.wanted.Members, isHeld) || slices.ContainsFunc(p.overflow, isOver) ||
-		slices.ContainsFunc(p.result.Failures, isFailed))
+	return !p.isServed(member) && p.isUndone(member)
 }
 
 // frontPause is how often it is looked whether what stands in front has become active.
@@ -155,10 +148,6 @@ func (p statuses) awaits(member *networkingv1.Ingress) bool {
 		owner := owners.OfGroup(w.Healthy, p.wanted, p.seen)
 		return !delaysNobody(w) && (owner == "" || owner == membership.NameOf(member))
 	})
-}
-
-func (p *pass) isLeaving(member *networkingv1.Ingress) bool {
-	return slices.ContainsFunc(p.leaving, func(other *networkingv1.Ingress) bool { return other.UID == member.UID })
 }
 
 // isServed reports whether the member's status has the name of one of the group's load balancers.

@@ -51,7 +51,7 @@ func (d listenerBuilder) managed() stack.SecurityGroup {
 		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
 		Inbound:     d.inbound(),
-		Tags:        d.in.TagsOf(stack.SecurityGroupPart, d.Keys(annotation.Tags.Name)),
+		Tags:        d.in.TagsOf(stack.SecurityGroupPart, d.keysOf(annotation.Tags.Name)),
 	}
 }
 
@@ -70,11 +70,13 @@ func shared(options *input.Options) stack.SecurityGroup {
 // inbound are the rules of the security group: one for each port and source. Those of ports on which only held members listen stay.
 func (d listenerBuilder) inbound() []stack.Inbound {
 	var rules []stack.Inbound
+	known := map[stack.Inbound]bool{}
 	add := func(port int32, source string) {
 		rule := stack.Inbound{From: port, To: port, Protocol: "tcp", Source: source}
-		if !slices.Contains(rules, rule) {
+		if !known[rule] {
 			rules = append(rules, rule)
 		}
+		known[rule] = true
 	}
 	for _, l := range d.listeners {
 		for _, source := range d.sources(l.port) {

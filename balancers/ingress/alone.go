@@ -23,6 +23,7 @@ func CheckAlone(
 	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []annotation.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
+	in.Bound()
 	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
 	reading.Settle([]*reading.Reading{r})
 	return append(r.Holding(), r.Told()...)

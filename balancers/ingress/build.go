@@ -4,6 +4,7 @@
 package ingress
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,15 +19,16 @@ import (
 // others are built without it. Where members disagree, the value that is seen counts if one of them wants it, else that of the first
 // member; those that want another are held. A setting of which only held members speak stays as it is seen.
 //
-// Without members the stack is empty. If all are held it has no load balancer either: what they have stays.
+// Without members the stack is empty. If all are held it has no load balancer either: what they have stays. So are members held for whose
+// wishes there is no room in the budget of the group.
 func Build(in input.Input) (stack.Stack, []annotation.Fault) {
-	var all []*reading.Reading
-	if len(in.Members) > 0 {
-		forced := reading.ForcedBy(in.Members[0].Params)
-		for i := range in.Members {
-			all = append(all, reading.Read(&in, i, forced))
-		}
-	}
+	return BuildWithin(context.Background(), in)
+}
+
+// BuildWithin is Build until the context ends: members that are not read by then are held, and of the others those that disagree with the
+// rest. It returns soon after.
+func BuildWithin(ctx context.Context, in input.Input) (stack.Stack, []annotation.Fault) {
+	all := readAll(ctx, &in)
 	reading.Settle(all)
 	seen := reading.SeenVotes(&in)
 	for round := 1; ; round++ {
@@ -35,7 +37,7 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 		if len(late) == 0 {
 			return d.stack(), d.faults()
 		}
-		if round >= mostRounds {
+		if round >= mostRounds || ctx.Err() != nil {
 			maps.Copy(d.conflicts, late)
 			late = d.conflicts
 		}
@@ -43,6 +45,23 @@ func Build(in input.Input) (stack.Stack, []annotation.Fault) {
 			r.Fail(fault)
 		}
 	}
+}
+
+// readAll reads the members for which there is room, in their order; those first that take the least time.
+func readAll(ctx context.Context, in *input.Input) []*reading.Reading {
+	all := make([]*reading.Reading, len(in.Members))
+	if len(all) == 0 {
+		return all
+	}
+	forced := reading.ForcedBy(in.Members[0].Params)
+	for _, i := range in.Bound() {
+		if member := &in.Members[i]; member.Over == nil && ctx.Err() != nil {
+			member.Over = &annotation.Fault{Reason: "the group takes too long to read, so this Ingress is not read and stays as it was: use " +
+				"fewer annotations and paths in the group"}
+		}
+		all[i] = reading.Read(in, i, forced)
+	}
+	return all
 }
 
 // mostRounds is how often members are held and the rest is looked at again. Then all are held that disagree with the rest: members may name
@@ -55,12 +74,15 @@ type draft struct {
 	all   []*reading.Reading
 	built []*reading.Reading
 	held  []*reading.Reading
+	heldPorts
 	reading.Agreed
+	keys      map[string]map[string]string // of Agreed, once they are asked for
 	conflicts map[*reading.Reading]annotation.Fault
 	seen      map[string]reading.Vote
 	balancer  *stack.LoadBalancer // that is seen
 	subnets   []string
 	listeners []listener
+	compared  int          // pairs of rules, for warnings
 	front     *stack.Stack // with what stands in front of the load balancer, nil for nothing
 	// frontStays says, by setting, what of a Network Load Balancer stays as it is seen though members want another.
 	frontStays map[string]string
@@ -84,15 +106,16 @@ func newDraft(in *input.Input, all []*reading.Reading, seen map[string]reading.V
 func (d *draft) agree(front bool) {
 	var candidates []*reading.Reading
 	for _, r := range d.all {
-		if r.CountFront(front); len(r.Holding()) == 0 {
+		if r.CountFront(front); !r.IsHeld() {
 			candidates = append(candidates, r)
 		}
 	}
 	d.Agreed, d.conflicts = reading.Agree(candidates, reading.Pinned(d.all, d.seen))
-	d.built, d.held = nil, nil
+	d.built, d.held, d.heldPorts, d.keys = nil, nil, heldPorts{}, nil
 	for _, r := range d.all {
-		if _, conflict := d.conflicts[r]; conflict || len(r.Holding()) > 0 {
+		if d.isHeld(r) {
 			d.held = append(d.held, r)
+			d.addPorts(r)
 		} else {
 			d.built = append(d.built, r)
 		}
@@ -116,21 +139,15 @@ func (d *draft) holdAskers() (held bool) {
 	return held
 }
 
-// heldOn reports whether a held member has, or may have, a listener on the port.
-func (d *draft) heldOn(port int32) bool {
-	return slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.Listens(port) })
-}
-
-// keep has settings stay as they are seen of which held members alone speak, or may speak.
-func (d *draft) keep() {
-	for setting, vote := range d.seen {
-		if _, ok := d.Votes[setting]; ok || setting == annotation.Subnets.Name || setting == annotation.LoadBalancerNameKey.Name {
-			continue
-		}
-		if slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return r.MaySay(setting) }) {
-			d.Votes[setting] = vote
-		}
+// keysOf are the values of a setting that has several keys. The caller may change them.
+func (d *draft) keysOf(name string) map[string]string {
+	if d.keys == nil {
+		d.keys = d.Keys()
 	}
+	if d.keys[name] == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(d.keys[name])
 }
 
 // name is that of the load balancer when it is made.
@@ -152,7 +169,7 @@ func (d *draft) stack() stack.Stack {
 	out := stack.Stack{ID: stack.ID{Cluster: in.Options.Cluster, Kind: stack.Ingresses, Name: in.Group.String()}}
 	for _, r := range d.all {
 		member := stack.Member{Name: r.Name}
-		if slices.Contains(d.held, r) {
+		if d.isHeld(r) {
 			member.Held, member.Ports, member.Hosts = true, slices.Sorted(maps.Keys(r.Ports)), r.Hosts()
 		}
 		out.Members = append(out.Members, member)
@@ -164,7 +181,7 @@ func (d *draft) stack() stack.Stack {
 		return out
 	}
 	out.Voters = d.Members()
-	access, attributes := listenerBuilder{d}.access(), d.Keys(annotation.LoadBalancerAttributes.Name)
+	access, attributes := listenerBuilder{d}.access(), d.keysOf(annotation.LoadBalancerAttributes.Name)
 	out.SecurityGroups = access.made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.name(),
@@ -173,7 +190,7 @@ func (d *draft) stack() stack.Stack {
 		SecurityGroups: access.groups,
 		Attributes:     attributes,
 		Presets:        in.Presets(annotation.AttributesOfBalancer, attributes),
-		Tags:           in.TagsOf(stack.LoadBalancerPart, d.Keys(annotation.Tags.Name)),
+		Tags:           in.TagsOf(stack.LoadBalancerPart, d.keysOf(annotation.Tags.Name)),
 		WebACL:         d.webACL(annotation.WAFv2ACL.Name, in.Options.WAFv2),
 		ClassicACL:     d.webACL(annotation.WAFClassicACL.Name, in.Options.WAFClassic),
 		Shield:         d.shield(),

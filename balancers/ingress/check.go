@@ -21,7 +21,7 @@ type checker struct{ *draft }
 func (d checker) check() map[*reading.Reading]annotation.Fault {
 	for _, check := range []func() map[*reading.Reading]annotation.Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkDowngrades,
-		d.checkCertificates, d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, quotaChecker(d).check, frontBuilder(d).checkFront,
+		d.checkCertificates, d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, newQuotaChecker(d.draft).check, frontBuilder(d).checkFront,
 	} {
 		if faults := check(); len(faults) > 0 {
 			return faults
@@ -77,10 +77,9 @@ func (d checker) checkFamilies() map[*reading.Reading]annotation.Fault {
 
 // checkVersions finds rules of HTTP listeners that send to targets by HTTP/2 or gRPC: AWS has those behind HTTPS alone.
 func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
-	owners := map[string]*reading.Reading{}
+	owners := d.byName()
 	versions := map[string]string{} // by target group
 	for _, r := range d.built {
-		owners[r.Name] = r
 		for _, group := range r.Groups {
 			versions[group.Part] = group.ProtocolVersion
 		}
@@ -106,7 +105,7 @@ func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 
 // checkDowngrades finds redirects of HTTPS listeners to HTTP, which AWS does not have.
 func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
-	faults := map[*reading.Reading]annotation.Fault{}
+	faults, owners := map[*reading.Reading]annotation.Fault{}, d.byName()
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTPS {
 			continue
@@ -115,7 +114,7 @@ func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
 			if to := rule.Action.Redirect; to == nil || to.Protocol != string(annotation.HTTP) {
 				continue
 			}
-			r := d.built[slices.IndexFunc(d.built, func(r *reading.Reading) bool { return r.Name == rule.Owner })]
+			r := owners[rule.Owner]
 			key := annotation.Actions.FullName() + rule.Backend
 			if _, known := faults[r]; !known {
 				faults[r] = annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: fmt.Sprintf(

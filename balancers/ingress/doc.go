@@ -11,8 +11,9 @@
 // This folder puts the readings of all members together:
 //
 //	build.go       Build: which members are built and which are held, the load balancer with what members agree on, all faults
+//	held.go        what stays as it is seen for held members
 //	listeners.go   listeners, each of all members on its port: rules, certificates, default action, attributes, mutual authentication
-//	optimize.go    leaves out rules of a listener that no request can need
+//	optimize.go    leaves out rules of a listener that no request can need; finds the rule that hides another
 //	access.go      the security groups: who may send to the load balancer, and from which one it sends to targets
 //	frontstack.go  the Network Load Balancer in front
 //	frontstays.go  what of it AWS does not change, so that it stays

@@ -33,7 +33,7 @@ func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 	if setting, reason := d.frontFault(len(subnets), ports); reason != "" {
 		return d.voters(setting, reason)
 	}
-	if faults := quotaChecker(d).checkFrontPorts(); len(faults) > 0 {
+	if faults := newQuotaChecker(d.draft).checkFrontPorts(); len(faults) > 0 {
 		return faults
 	}
 	d.front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{d.frontBalancer(subnets)}}
@@ -43,7 +43,7 @@ func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
 
 // frontFault says what is wrong with what the group agrees on, "" for nothing, and of which setting.
 func (d frontBuilder) frontFault(subnets int, ports map[int32]int32) (setting, reason string) {
-	addresses, tags := len(d.List(annotation.FrontAllocations.Name)), len(d.Keys(annotation.FrontTags.Name))
+	addresses, tags := len(d.List(annotation.FrontAllocations.Name)), len(d.keysOf(annotation.FrontTags.Name))
 	overlap := d.Overlapping(slices.Collect(maps.Keys(ports)))
 	switch {
 	case addresses > 0 && d.frontScheme() != annotation.InternetFacing:
@@ -67,7 +67,7 @@ func (d frontBuilder) frontBalancer(subnets []string) stack.LoadBalancer {
 		Network: true, Name: stack.FrontName(d.name()),
 		SpareName: stack.FrontName(input.SpareLoadBalancerName(d.in.Options.Cluster, d.in.Group, d.frontScheme())),
 		Scheme:    d.frontScheme(), AddressType: d.addressType(), Subnets: subnets, Allocations: d.allocations(),
-		Attributes: d.Keys(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
+		Attributes: d.keysOf(annotation.FrontAttributes.Name), Tags: d.frontTags(stack.FrontPart),
 	}
 	if lb.AddressType == annotation.OnlyPublicIPv6 {
 		lb.AddressType = "dualstack"
@@ -86,9 +86,9 @@ func (d frontBuilder) frontScheme() string {
 
 // frontTags are the load balancer's, unless others are given: then those alone, without the default ones.
 func (d frontBuilder) frontTags(part string) map[string]string {
-	tags := d.Keys(annotation.FrontTags.Name)
+	tags := d.keysOf(annotation.FrontTags.Name)
 	if len(tags) == 0 {
-		return d.in.TagsOf(part, d.Keys(annotation.Tags.Name))
+		return d.in.TagsOf(part, d.keysOf(annotation.Tags.Name))
 	}
 	maps.Copy(tags, stack.Tags(d.in.Options.Cluster, stack.Ingresses, d.in.Group.String(), part))
 	return tags

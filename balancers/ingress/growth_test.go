@@ -94,8 +94,9 @@ func TestTooManyPaths(t *testing.T) {
 		want             string
 	}{
 		"as many as are read":     {most, 1, "with this Ingress the load balancer would have 504 rules, and its quota is 100"},
-		"too many":                {most + 1, 1, "spec.rules: 501 paths for 1 listeners are not read, as the quota of a load balancer is 100 rules"},
-		"many for many listeners": {100, 251, "spec.rules: 100 paths for 251 listeners are not read"},
+		"too many":                {most + 1, 1, "spec.rules: 501 paths are not read, as the quota of a load balancer is 100 rules"},
+		"many for many listeners": {100, 51, "the group has 5108 rules (paths x listeners) with this Ingress, which has 5100, and at most 1000 are read"},
+		"many listeners":          {1, 101, "the group has 103 listeners with this Ingress, which has 101, and at most 100 are read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, b := withPaths(t, tc.paths, "b", "")

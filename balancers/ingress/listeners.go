@@ -25,8 +25,8 @@ type listener struct {
 	members      []*reading.Reading
 	certificates []string
 	owners       map[string]string // of certificates
-	all          []reading.Rule    // before some are left out
 	rules        []reading.Rule
+	hidden       []shadow // rules that are left out, as a redirect takes their requests
 }
 
 // listenerBuilder builds the listeners of a draft, and who may send to them.
@@ -47,13 +47,14 @@ func (d listenerBuilder) buildListeners() []listener {
 	for _, port := range slices.Sorted(maps.Keys(byPort)) {
 		l := byPort[port]
 		if !l.redirected {
+			var all []reading.Rule
 			for _, r := range l.members {
-				l.all = append(l.all, r.Rules...)
+				all = append(all, r.Rules...)
 			}
-			for i := range l.all {
-				l.all[i].Action = l.answer(l.all[i].Action)
+			for i := range all {
+				all[i].Action = l.answer(all[i].Action)
 			}
-			l.rules = optimize(l.all, l.protocol, port)
+			l.rules, l.hidden = optimize(all, l.protocol, port, d.in.Options.Limits.Rules)
 		}
 		if l.protocol == annotation.HTTPS {
 			l.certificates = d.certificates(l)
@@ -79,7 +80,7 @@ func (d listenerBuilder) certificates(l *listener) []string {
 		present = seen.Certificates
 	}
 	first := slices.IndexFunc(d.all, onPort)
-	if slices.Contains(d.held, d.all[first]) {
+	if d.isHeld(d.all[first]) {
 		return input.Unique(append(slices.Clone(present), wanted...))
 	}
 	return input.Unique(append(wanted, present...))
@@ -94,7 +95,7 @@ func (d listenerBuilder) stackListeners() []stack.Listener {
 			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates, Owners: l.owners,
 			Default:    d.fallback(l),
 			MutualAuth: d.mutualAuth(l),
-			Attributes: d.Keys(reading.AttributesOf(l.protocol, l.port)),
+			Attributes: d.keysOf(reading.AttributesOf(l.protocol, l.port)),
 		}
 		if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
 			wanted.DefaultOwner = fallbacks[0].Owner
@@ -136,7 +137,7 @@ func (l *listener) answer(action stack.Action) stack.Action {
 
 // userTags are those of the members on the port. Those that a listener is seen to have of held members stay.
 func (d listenerBuilder) userTags(l *listener) map[string]string {
-	tags, agreed := map[string]string{}, d.Keys(annotation.Tags.Name)
+	tags, agreed := map[string]string{}, d.keysOf(annotation.Tags.Name)
 	for _, r := range l.members {
 		for key := range r.Tags {
 			tags[key] = agreed[key]

@@ -5,6 +5,7 @@ package ingress
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -12,19 +13,76 @@ import (
 )
 
 // optimize leaves out what no request can need on the listener: redirects that lead to themselves, and rules behind a redirect that takes
-// all of their requests.
-func optimize(rules []reading.Rule, protocol annotation.Protocol, port int32) []reading.Rule {
-	var out, redirects []reading.Rule
+// all of their requests. The latter are hidden. A rule is compared with at most so many redirects of its host, and with as many of any.
+func optimize(rules []reading.Rule, protocol annotation.Protocol, port int32, most int) (out []reading.Rule, hidden []shadow) {
+	redirects := byHost{most: most}
 	for _, next := range rules {
-		covered := slices.ContainsFunc(redirects, func(earlier reading.Rule) bool { return covers(earlier.Conditions, next.Conditions) })
-		if covered || reading.LeadsToItself(next.Rule, protocol, port) {
+		if reading.LeadsToItself(next.Rule, protocol, port) {
+			continue
+		}
+		by := redirects.first(next.Conditions, func(earlier reading.Rule) bool { return covers(earlier.Conditions, next.Conditions) })
+		if by != nil {
+			hidden = append(hidden, shadow{next, *by})
 			continue
 		}
 		if out = append(out, next); next.Action.Redirect != nil {
-			redirects = append(redirects, next)
+			redirects.add(next)
 		}
 	}
-	return out
+	return out, hidden
+}
+
+// shadow is a rule that no request reaches, as another stands before it.
+type shadow struct{ rule, by reading.Rule }
+
+// byHost finds the first of several rules that takes all requests of another, without looking at those of other hosts.
+type byHost struct {
+	most  int // how many are kept of a host
+	count int
+	rules map[string][]numbered // "" for those that may be for any host
+}
+
+type numbered struct {
+	reading.Rule
+	number int
+}
+
+func (b *byHost) add(rule reading.Rule) {
+	if b.rules == nil {
+		b.rules = map[string][]numbered{}
+	}
+	hosts := reading.ValuesOf(rule.Conditions, annotation.HostHeader)
+	if len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool { return strings.ContainsAny(host, "*?") }) {
+		hosts = []string{""}
+	}
+	b.count++
+	for _, host := range hosts {
+		host = strings.ToLower(host)
+		if of := b.rules[host]; len(of) < b.most && (len(of) == 0 || of[len(of)-1].number != b.count) {
+			b.rules[host] = append(of, numbered{rule, b.count})
+		}
+	}
+}
+
+// first is the first rule that takes the requests of these conditions; nil if none does. A rule that does so for each host of the
+// conditions does for the first.
+func (b *byHost) first(conditions []stack.Condition, takes func(reading.Rule) bool) *reading.Rule {
+	var found *numbered
+	hosts := []string{""}
+	if own := reading.ValuesOf(conditions, annotation.HostHeader); len(own) > 0 {
+		hosts = append(hosts, strings.ToLower(own[0]))
+	}
+	for _, host := range hosts {
+		of := b.rules[host]
+		i := slices.IndexFunc(of, func(n numbered) bool { return found != nil && n.number > found.number || takes(n.Rule) })
+		if i >= 0 && (found == nil || of[i].number < found.number) {
+			found = &of[i]
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return &found.Rule
 }
 
 // covers reports whether all requests of the later conditions are surely those of the earlier, too. As by the incumbent, conditions on

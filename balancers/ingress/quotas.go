@@ -28,7 +28,19 @@ type quota struct {
 }
 
 // quotaChecker finds the members for which a quota of AWS has no room.
-type quotaChecker struct{ *draft }
+type quotaChecker struct {
+	*draft
+	parts     map[string]string // of target groups that are seen, by ARN
+	heldNames map[string]bool   // of members
+}
+
+func newQuotaChecker(d *draft) quotaChecker {
+	names := map[string]bool{}
+	for _, r := range d.held {
+		names[r.Name] = true
+	}
+	return quotaChecker{d, d.in.SeenParts(), names}
+}
 
 // check finds the members that go over a quota.
 func (d quotaChecker) check() map[*reading.Reading]annotation.Fault {
@@ -57,7 +69,7 @@ func (d quotaChecker) checkFrontPorts() map[*reading.Reading]annotation.Fault {
 			})
 		}
 	}
-	maps.Copy(attributes, d.Keys(annotation.FrontAttributes.Name))
+	maps.Copy(attributes, d.keysOf(annotation.FrontAttributes.Name))
 	for _, r := range d.built {
 		for _, port := range r.FrontPorts {
 			wants[r] = append(wants[r], strconv.Itoa(int(port)))
@@ -105,21 +117,18 @@ func (d quotaChecker) over(q quota) map[*reading.Reading]annotation.Fault {
 	return faults
 }
 
-// numbered makes keys that differ: the second of one key gets a number.
-type numbered map[string]int
+// distinct makes keys that differ: the second of one key gets a number.
+type distinct map[string]int
 
-func (n numbered) key(text string) string {
+func (n distinct) key(text string) string {
 	n[text]++
 	return fmt.Sprintf("%s#%d", text, n[text])
 }
 
 func (d quotaChecker) ruleKeys() map[*reading.Reading][]string {
-	keys, owners := map[*reading.Reading][]string{}, map[string]*reading.Reading{}
-	for _, r := range d.built {
-		owners[r.Name] = r
-	}
+	keys, owners := map[*reading.Reading][]string{}, d.byName()
 	for _, l := range d.listeners {
-		n := numbered{}
+		n := distinct{}
 		for _, rule := range l.rules {
 			r := owners[rule.Owner]
 			keys[r] = append(keys[r], n.key(conditionsKey(l.port, rule.Conditions)))
@@ -128,13 +137,22 @@ func (d quotaChecker) ruleKeys() map[*reading.Reading][]string {
 	return keys
 }
 
+// byName are the members that are built.
+func (d *draft) byName() map[string]*reading.Reading {
+	members := make(map[string]*reading.Reading, len(d.built))
+	for _, r := range d.built {
+		members[r.Name] = r
+	}
+	return members
+}
+
 func (d quotaChecker) seenRuleKeys() map[string]bool {
 	keys := map[string]bool{}
 	if d.balancer == nil {
 		return keys
 	}
 	for _, l := range d.balancer.Listeners {
-		n := numbered{}
+		n := distinct{}
 		for _, rule := range l.Rules {
 			keys[n.key(conditionsKey(l.Port, rule.Conditions))] = d.mayBeHeld(reading.GroupsOf(rule.Action)...)
 		}
@@ -144,12 +162,21 @@ func (d quotaChecker) seenRuleKeys() map[string]bool {
 
 // mayBeHeld reports whether what sends to these target groups may be a held member's: not if they are all of others.
 func (d quotaChecker) mayBeHeld(arns ...string) bool {
-	parts := d.in.SeenParts()
 	isOfOthers := func(arn string) bool {
-		part, ours := parts[arn]
-		return ours && !slices.ContainsFunc(d.held, func(r *reading.Reading) bool { return strings.HasPrefix(part, r.Name+"-") })
+		part, ours := d.parts[arn]
+		return ours && !beginsWith(part, d.heldNames)
 	}
 	return len(d.held) > 0 && (len(arns) == 0 || slices.ContainsFunc(arns, func(arn string) bool { return !isOfOthers(arn) }))
+}
+
+// beginsWith reports whether the part of a target group begins with one of the names and a hyphen.
+func beginsWith(part string, names map[string]bool) bool {
+	for i, c := range part {
+		if c == '-' && names[part[:i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // conditionsKey is the same for the same conditions in any order.
@@ -179,17 +206,17 @@ func (d quotaChecker) groupKeys() map[*reading.Reading][]string {
 }
 
 func (d quotaChecker) seenGroupKeys() map[string]bool {
-	parts, keys := d.in.SeenParts(), map[string]bool{}
+	keys := map[string]bool{}
 	if d.balancer == nil {
 		return keys
 	}
 	for _, l := range d.balancer.Listeners {
 		for _, arn := range reading.GroupsOf(l.Default) {
-			keys[cmp.Or(parts[arn], arn)] = d.mayBeHeld(arn)
+			keys[cmp.Or(d.parts[arn], arn)] = d.mayBeHeld(arn)
 		}
 		for _, rule := range l.Rules {
 			for _, arn := range reading.GroupsOf(rule.Action) {
-				keys[cmp.Or(parts[arn], arn)] = d.mayBeHeld(arn)
+				keys[cmp.Or(d.parts[arn], arn)] = d.mayBeHeld(arn)
 			}
 		}
 	}

@@ -17,11 +17,12 @@ import (
 // warnings are those that need the whole group.
 func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
 	warnings := map[*reading.Reading][]annotation.Fault{}
+	known := map[annotation.Fault]bool{}
 	warn := func(r *reading.Reading, fault annotation.Fault) {
-		fault.Member, fault.Warning = r.Name, true
-		if !slices.Contains(warnings[r], fault) {
+		if fault.Member, fault.Warning = r.Name, true; !known[fault] {
 			warnings[r] = append(warnings[r], fault)
 		}
+		known[fault] = true
 	}
 	for _, r := range d.built {
 		if fault, ok := r.Outvoted(d.Agreed); ok {
@@ -59,22 +60,38 @@ func (d *draft) warnOfOpenListener(l *listener, warn func(*reading.Reading, anno
 	}
 }
 
-// warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs.
+// warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs. Of very many, as where quotas were raised, the
+// first ones are compared.
 func (d *draft) warnOfShadows(l *listener, warn func(*reading.Reading, annotation.Fault)) {
 	owners := map[string]*reading.Reading{}
 	for _, r := range l.members {
 		owners[r.Name] = r
 	}
-	for i, later := range l.all {
-		for _, earlier := range l.all[:i] {
-			if stack.Covers(earlier.Conditions, later.Conditions) && !reading.LeadsToItself(earlier.Rule, l.protocol, l.port) {
-				warn(owners[later.Owner], annotation.Fault{Field: later.Field, Reason: "no request reaches this rule, as " + earlier.Field +
-					" of Ingress " + earlier.Owner + " stands before it and takes all of its requests"})
-				break
+	tell := func(s shadow) {
+		warn(owners[s.rule.Owner], annotation.Fault{Field: s.rule.Field, Reason: "no request reaches this rule, as " + s.by.Field +
+			" of Ingress " + s.by.Owner + " stands before it and takes all of its requests"})
+	}
+	for _, hidden := range l.hidden {
+		tell(hidden)
+	}
+	before := byHost{most: d.in.Options.Limits.Rules}
+	for _, later := range l.rules {
+		by := before.first(later.Conditions, func(earlier reading.Rule) bool {
+			if d.compared >= mostCompared {
+				return false
 			}
+			d.compared++
+			return stack.Covers(earlier.Conditions, later.Conditions)
+		})
+		if by != nil {
+			tell(shadow{later, *by})
 		}
+		before.add(later)
 	}
 }
+
+// mostCompared is how many pairs of rules of a group are compared for warnings: all of 200 rules, twice AWS's quota.
+const mostCompared = 20_000
 
 // warnOfZones finds zones that the load balancer could be in, too. The first member is told.
 func (d *draft) warnOfZones(warn func(*reading.Reading, annotation.Fault)) {

@@ -84,9 +84,13 @@ func count(rules []stack.Inbound, ipv6 bool) (n int) {
 
 // without are the rules that are not in others.
 func without(rules, others []stack.Inbound) []stack.Inbound {
+	known := make(map[stack.Inbound]bool, len(others))
+	for _, rule := range others {
+		known[rule] = true
+	}
 	var list []stack.Inbound
 	for _, rule := range rules {
-		if !slices.Contains(others, rule) {
+		if !known[rule] {
 			list = append(list, rule)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,22 +121,39 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 
 // take takes the rules of the member.
 func (r *Routes) take(member string, wanted stack.Stack) {
+	known := places{of: map[routeKey]int{}, count: map[string]map[int32]int{}}
 	for _, balancer := range wanted.LoadBalancers {
 		for _, listener := range balancer.Listeners {
 			for _, rule := range listener.Rules {
 				if rule.Owner == member {
-					r.add(steps.RuleText(rule), listener.Port)
+					known.add(r, steps.RuleText(rule), listener.Port)
 				}
 			}
 		}
 	}
 }
 
-func (r *Routes) add(text string, port int32) {
-	i := slices.IndexFunc(r.Routes, func(route Route) bool { return route.Text == text && !slices.Contains(route.Ports, port) })
-	if i < 0 {
-		r.Routes = append(r.Routes, Route{Text: text, Ports: []int32{port}})
-		return
+// places are those of routes: by their text, and by how many of the same text a listener has.
+type places struct {
+	of    map[routeKey]int
+	count map[string]map[int32]int
+}
+
+type routeKey struct {
+	text   string
+	number int
+}
+
+func (p *places) add(r *Routes, text string, port int32) {
+	if p.count[text] == nil {
+		p.count[text] = map[int32]int{}
+	}
+	key := routeKey{text, p.count[text][port]}
+	p.count[text][port]++
+	i, known := p.of[key]
+	if !known {
+		p.of[key], i = len(r.Routes), len(r.Routes)
+		r.Routes = append(r.Routes, Route{Text: text})
 	}
 	r.Routes[i].Ports = append(r.Routes[i].Ports, port)
 }
@@ -147,19 +165,21 @@ func (r *Routes) bind(ctx context.Context, c client.Client, group membership.Gro
 	if err := c.List(ctx, &there, client.MatchingLabels(group.Labels())); err != nil {
 		return fmt.Errorf("listing TargetGroupBindings: %w", err)
 	}
+	names := map[served][]string{}
+	for _, other := range there.Items {
+		of := served{other.Namespace, other.Spec.ServiceRef.Name, other.Spec.ServiceRef.Port}
+		names[of] = append(names[of], other.Name)
+	}
+	isIts := map[string]bool{} // by part
+	for _, group := range wanted.TargetGroups {
+		isIts[group.Part] = isIts[group.Part] || group.Owner == member
+	}
 	for _, binding := range wanted.Bindings {
-		if !isOf(wanted, binding, member) {
+		if !isIts[binding.Group.Part] {
 			continue
 		}
-		found := false
-		for _, other := range there.Items {
-			ref := other.Spec.ServiceRef
-			if other.Namespace == binding.Namespace && ref.Name == binding.Spec.Service && ref.Port == binding.Spec.Port {
-				found = true
-				r.Bindings = append(r.Bindings, other.Name)
-			}
-		}
-		if !found {
+		found := names[served{binding.Namespace, binding.Spec.Service, binding.Spec.Port}]
+		if r.Bindings = append(r.Bindings, found...); len(found) == 0 {
 			r.Lost = append(r.Lost, binding.Spec.Service+":"+binding.Spec.Port.String())
 		}
 	}
@@ -167,11 +187,10 @@ func (r *Routes) bind(ctx context.Context, c client.Client, group membership.Gro
 	return nil
 }
 
-// isOf reports whether the binding's target group is the member's.
-func isOf(wanted stack.Stack, binding stack.Binding, member string) bool {
-	return slices.ContainsFunc(wanted.TargetGroups, func(g stack.TargetGroup) bool {
-		return g.Part == binding.Group.Part && g.Owner == member
-	})
+// served is a port of a Service.
+type served struct {
+	namespace, service string
+	port               intstr.IntOrString
 }
 
 // withoutAWS takes from Ingresses and params what has to be looked up in AWS, and says nothing of where requests go. Where what says whose

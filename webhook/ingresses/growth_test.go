@@ -181,7 +181,7 @@ func TestTooLargeIngresses(t *testing.T) {
 		"in a forbidden group":            {now: inGroup(tooLarge), refused: "group.name", options: Options{ForbidGroupName: true}},
 		"in it with too many annotations": {now: inGroup(annotated), refused: "group.name", options: Options{ForbidGroupName: true}},
 		"in it as before":                 {now: inGroup(tooLarge), before: inGroup(annotated), warned: "is not checked", options: Options{ForbidGroupName: true}},
-		"too many paths":                  {now: paths, warned: "501 paths for 1 listeners are not read, as the quota of a load balancer is 100 rules"},
+		"too many paths":                  {now: paths, warned: "501 paths are not read, as the quota of a load balancer is 100 rules"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.options.Class = "alb"

@@ -199,7 +199,7 @@ func (k Attributes) Lower(attributes map[string]string) map[string]string {
 
 // parse parses attributes as an annotation has them.
 func (k Attributes) parse(value string) (map[string]string, error) {
-	attributes, err := parseMap(value)
+	attributes, err := mapOf(mostListed, "attributes")(value)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ var (
 		Name: "subnets", Scope: OfGroup, Combine: Agree,
 		Example: "subnet-0a1b2c3d, private-b",
 		Doc:     "The load balancer's subnets, as IDs or values of their Name tags, one for each zone. Without it they are found by their tags.",
-	}, ParseList)
+	}, parseShortList)
 	SecurityGroups = add(Annotation{
 		Name: "security-groups", Scope: OfGroup, Combine: AgreeInOrder,
 		Example: "sg-0a1b2c3d, edge",
@@ -99,7 +99,7 @@ var (
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Example: "team=web,stage=prod",
 		Doc:     "Tags of all that is made in AWS. Those whose keys begin as controllers' do, such as `elbv2.k8s.aws/`, are left out.",
-	}, parseMap)
+	}, mapOf(MostTags, "tags"))
 )
 
 // The annotations of listeners.
@@ -231,7 +231,7 @@ var (
 	TargetNodeLabels = add(Annotation{
 		Name: "target-node-labels", Scope: OfTargetGroup, Doc: "The labels of nodes that are targets of type instance.",
 		Example: "pool=web",
-	}, parseMap)
+	}, mapOf(mostListed, "labels"))
 	TargetControlPort = add(Annotation{
 		Name: "target-control-port.", Scope: OfTargetGroup, Example: "web.80: 3000",
 		Doc: "The port at which AWS's agent in each pod says how many requests the pod takes. A Service and its port follow, as the Ingress " +

@@ -25,7 +25,7 @@ var (
 		Example: "subnet-0a1b2c3d, public-b",
 		Doc: "The Network Load Balancer's subnets, as IDs or values of their Name tags. Without it they are those of the load balancer, " +
 			"or found by their tags if the schemes differ. AWS does not exchange the subnet of a zone: it leaves the zone first.",
-	}, ParseList)
+	}, parseShortList)
 	FrontAllocations = add(Annotation{
 		Name: "frontend-nlb-eip-allocations", Scope: OfGroup, Combine: Agree,
 		Example: "eipalloc-0a1b2c3d, eipalloc-1a2b3c4d",
@@ -86,14 +86,14 @@ var (
 		Name: "frontend-nlb-tags", Scope: OfGroup, Combine: MergeKeys,
 		Example: "team=edge",
 		Doc:     "Tags of the Network Load Balancer, in place of those of the load balancer and of --default-tags.",
-	}, parseMap)
+	}, mapOf(MostTags, "tags"))
 )
 
 var parseAllocations = listOf("", regexp.MustCompile(`^eipalloc-[0-9a-f]+$`), "an ID such as eipalloc-0123456789abcdef0")
 
 // parseFrontPorts parses ports of the load balancer by ports in front of it.
 func parseFrontPorts(value string) (map[string]string, error) {
-	pairs, err := parseMap(value)
+	pairs, err := mapOf(mostListed, "ports")(value)
 	for front, behind := range pairs {
 		for _, port := range []string{front, behind} {
 			if _, err := intBetween(1, 65535)(port); err != nil {

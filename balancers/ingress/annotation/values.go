@@ -4,7 +4,6 @@
 package annotation
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -93,6 +92,26 @@ func ParseList(value string) ([]string, error) {
 		}
 	}
 	return items, nil
+}
+
+// mostListed is how many items lists may have of things of which a load balancer has few, as subnets: some ten times as many.
+const mostListed = 100
+
+// atMost is an error when there are more than so many.
+func atMost(n, most int, what string) error {
+	if n > most {
+		return fmt.Errorf("has %d %s, must be at most %d", n, what, most)
+	}
+	return nil
+}
+
+// parseShortList is ParseList of mostListed at most.
+func parseShortList(value string) ([]string, error) {
+	items, err := ParseList(value)
+	if long := atMost(len(items), mostListed, "items"); long != nil {
+		return nil, long
+	}
+	return items, err
 }
 
 // listOf parses lists of which each item with the prefix is of that form; want says what would be right.
@@ -196,69 +215,6 @@ func parseCIDRs(value string) ([]string, error) {
 		}
 	}
 	return items, err
-}
-
-// parseMap parses key=value pairs between commas. A backslash takes the next character literally, so that keys and values may have
-// commas. The same key twice: the last one counts.
-func parseMap(value string) (map[string]string, error) {
-	pairs := map[string]string{}
-	for more := strings.TrimSpace(value) != ""; more; {
-		var pair string
-		pair, value, more = cutUnescaped(value, ',')
-		key, word, found := cutUnescaped(pair, '=')
-		if key, word = unescape(key), unescape(word); !found {
-			return nil, fmt.Errorf("%.50q has no equals sign: must be key=value pairs with commas between them; write \\, for a comma in a value",
-				key)
-		}
-		if key == "" {
-			return nil, fmt.Errorf("the key before %.50q is empty", word)
-		}
-		pairs[key] = word
-	}
-	return pairs, nil
-}
-
-// cutUnescaped cuts the text around the first separator without a backslash before it.
-func cutUnescaped(text string, separator byte) (before, after string, found bool) {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case separator:
-			return text[:i], text[i+1:], true
-		}
-	}
-	return text, "", false
-}
-
-// unescape takes backslashes away, but for those that stand behind another, and blanks around the text.
-func unescape(text string) string {
-	if !strings.Contains(text, `\`) && utf8.ValidString(text) { // as nearly all
-		return strings.TrimSpace(text)
-	}
-	var out strings.Builder
-	escaped := false
-	for _, r := range text {
-		if escaped = r == '\\' && !escaped; !escaped {
-			out.WriteRune(r)
-		}
-	}
-	return strings.TrimSpace(out.String())
-}
-
-// mostCommas is how many commas JSON may have, also in its texts: decoded, a value takes up to fifty times the memory of its text. The
-// longest text that AWS takes has 1024 characters, and no list has a hundred values.
-const mostCommas = 2000
-
-// ParseJSON parses JSON as Go decodes it: the case of field names does not count, and unknown fields are ignored.
-func ParseJSON[T any](value string) (out T, err error) {
-	if n := strings.Count(value, ","); n > mostCommas {
-		return out, fmt.Errorf("has %d commas: must be at most %d, which is more than a load balancer takes", n, mostCommas)
-	}
-	if err := json.Unmarshal([]byte(value), &out); err != nil {
-		return out, fmt.Errorf("is not the JSON that is wanted: %w", err)
-	}
-	return out, nil
 }
 
 var privateCA = regexp.MustCompile(`^arn:aws[-a-z]*:acm-pca:[-a-z0-9]+:[0-9]{12}:certificate-authority/[-0-9a-zA-Z]+$`)

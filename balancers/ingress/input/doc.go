@@ -8,6 +8,7 @@
 //	needs.go    which Services are needed, and what has to be looked up in AWS
 //	secret.go   which Secrets are needed, and what one says
 //	named.go    what a member names in its Ingress or params: web ACLs, hosts, whether ACM is to issue its certificate
+//	budget.go   how much the members of a group may ask for in all to be read; those for whom there is no room
 //	size.go     how many rules, paths and hosts an Ingress may have to be read
 //	subnets.go  chooses the subnets of a load balancer
 //	seen.go     finds parts of the stack that is seen: load balancer, listeners, inbound rules

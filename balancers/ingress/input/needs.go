@@ -36,8 +36,9 @@ type Needs struct {
 	Subnets bool
 }
 
-// NeedsOf is what a group needs. Of its Input Members, Seen and Options count.
+// NeedsOf is what the members of a group need that are read. Of its Input Members, Seen and Options count.
 func NeedsOf(in Input) Needs {
+	in.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m membership.Member) bool { return m.Over != nil })
 	n := Needs{Subnets: in.needsSubnets()}
 	for _, member := range in.Members {
 		n.addMember(member, in.Options)

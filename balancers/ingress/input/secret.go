@@ -47,6 +47,9 @@ func ReadSecret(secret *corev1.Secret) Secret {
 func SecretsOf(in Input) (keys []types.NamespacedName) {
 	for _, member := range in.Members {
 		ingress := member.Ingress
+		if member.Over != nil {
+			continue
+		}
 		sources := []map[string]string{ingress.Annotations}
 		for _, key := range servicesOf(ingress, in.Options.Limits.MostPaths()) {
 			if service := in.Services[key]; service != nil {

@@ -75,7 +75,7 @@ func (o *Options) CheckTags(fault annotation.Fault, tags map[string]string) erro
 
 // What AWS takes: so many tags of each thing, with keys and values of so many characters.
 const (
-	MostTags        = 50
+	MostTags        = annotation.MostTags
 	longestTagKey   = 128
 	LongestTagValue = 256
 )

@@ -21,6 +21,8 @@ type Member struct {
 	Params  *v1beta1.IngressClassParams // of its class, nil for none
 	// Fault holds the member before anything of it is read.
 	Fault *annotation.Fault
+	// Over holds it unread, as it asks for more than has room in the budget of its group (input.Budget).
+	Over *annotation.Fault
 }
 
 // Members are the Ingresses of a group.

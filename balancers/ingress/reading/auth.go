@@ -22,9 +22,9 @@ func (r ruleReader) auth(service *corev1.Service) (*stack.Auth, error) {
 	if service == nil {
 		service = &corev1.Service{}
 	}
-	b := &backed{Reading: r.Reading, service: service}
+	b := &backed{ruleReader: r, service: service}
 	kind := override(b, annotation.AuthType)
-	token, set, err := annotation.JWTValidation.In(r.Annotations())
+	token, set, err := annotated(r, annotation.JWTValidation, "")
 	if err = errors.Join(b.err, err); err != nil {
 		return nil, annotation.AsFault(err)
 	}

@@ -61,6 +61,9 @@ func (r *Reading) Holding() []annotation.Fault {
 	return slices.Concat(r.Faults, r.aside.Faults)
 }
 
+// IsHeld reports whether a fault holds the member.
+func (r *Reading) IsHeld() bool { return len(r.Faults) > 0 || r.counts && len(r.aside.Faults) > 0 }
+
 // Told are the warnings of the member, and what would hold it if it counted.
 func (r *Reading) Told() []annotation.Fault {
 	if r.counts {

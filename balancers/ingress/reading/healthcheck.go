@@ -86,7 +86,7 @@ func (b *backed) healthCheckPort(targetType string) (string, error) {
 	if port == nil {
 		return "", b.healthCheckPortFault(text, "must be traffic-port, a number, or the name of a port of "+b.serviceObject())
 	}
-	other := &backed{Reading: b.Reading, service: b.service, port: port}
+	other := &backed{ruleReader: b.ruleReader, service: b.service, port: port}
 	if target := other.targetPort(); targetType == "ip" && target.Type == intstr.String {
 		return "", b.healthCheckPortFault(text, fmt.Sprintf(
 			"this port's targetPort is the name %q, which is no port of a health check: set a number", target.StrVal))

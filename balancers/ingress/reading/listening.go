@@ -142,8 +142,12 @@ func (r listenerReader) readHTTPS(explicit []string) {
 func (r listenerReader) readMutualAuth() {
 	entries, _ := get(r.Reading, annotation.MutualAuthentication)
 	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
+	last := map[int32]int{} // the place of the last entry, by port
 	for i, entry := range entries {
-		if slices.ContainsFunc(entries[i+1:], func(later annotation.MutualAuth) bool { return later.Port == entry.Port }) {
+		last[entry.Port] = i
+	}
+	for i, entry := range entries {
+		if last[entry.Port] > i {
 			twice := from
 			twice.Reason = fmt.Sprintf("port %d is listed twice, and the last one is used: list it once", entry.Port)
 			r.warnOf(twice)

@@ -21,24 +21,18 @@ func (r ruleReader) readRules() {
 	if limits.HasTooMany(r.Member.Ingress) {
 		r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("more than %d rules, paths, entries of tls and hosts there in all are not "+
 			"read: use fewer, as in several Ingresses", limits.MostEntries())})
-	} else if most := limits.MostPaths(); paths > most || paths*len(r.Ports) > mostListeners*most {
-		r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths for %d listeners are not read, as the quota of a load "+
-			"balancer is %d rules: use fewer, as in several Ingresses with a group each, or a higher quota",
-			paths, len(r.Ports), limits.Rules)})
+	} else if most := limits.MostPaths(); paths > most {
+		r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths are not read, as the quota of a load balancer is %d rules: "+
+			"use fewer, as in several Ingresses with a group each, or a higher quota", paths, limits.Rules)})
 	} else {
 		r.readPaths(paths)
 	}
 	r.readFallback()
 }
 
-const (
-	// mostListeners is AWS's quota of listeners of a load balancer. All but one may redirect, and have no rules.
-	mostListeners = 50
-
-	// mostWrong is how many faults of paths are told, and how many of hosts without a certificate. What follows is not read: the member is
-	// held anyway, and there is an event for each fault.
-	mostWrong = 100
-)
+// mostWrong is how many faults of paths are told, and how many of hosts without a certificate. What follows is not read: the member is held
+// anyway, and there is an event for each fault.
+const mostWrong = 100
 
 // readPaths reads so many paths.
 func (r ruleReader) readPaths(unread int) {

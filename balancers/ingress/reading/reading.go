@@ -58,6 +58,11 @@ func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 	if member.Fault != nil {
 		r.Fail(*member.Fault)
 	}
+	if member.Over != nil {
+		r.Fail(*member.Over)
+		r.Ports = r.unreadPorts()
+		return r
+	}
 	r.checkName()
 	r.readTags()
 	listenerReader{r}.readListeners()
@@ -67,6 +72,18 @@ func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 	r.warn()
 	return r
 }
+
+// unreadPorts are the ports of a member that is not read; nil if they are too many, or others than the annotation says.
+func (r *Reading) unreadPorts() map[int32]annotation.Protocol {
+	ports, _, err := annotation.ListenPorts.In(r.Annotations())
+	if err != nil || len(ports) > r.in.Options.Limits.Budget().Ports {
+		return nil
+	}
+	return ports
+}
+
+// IsUnread reports whether nothing of the member was read but its ports.
+func (r *Reading) IsUnread() bool { return r.Member.Over != nil }
 
 // checkName finds names of Ingresses that are too long for the labels of their bindings.
 func (r *Reading) checkName() {
@@ -178,7 +195,7 @@ func (r *Reading) Listens(port int32) bool {
 
 // Hosts are those that the member's rules are for, "" for any; none if annotations may name more, or if the rules are not read.
 func (r *Reading) Hosts() []string {
-	if r.in.Options.Limits.HasTooMany(r.Member.Ingress) {
+	if r.IsUnread() || r.in.Options.Limits.HasTooMany(r.Member.Ingress) {
 		return nil
 	}
 	for name := range r.Annotations() {

@@ -23,7 +23,7 @@ const GRPC = "GRPC"
 
 // backed is a port of a Service as the backend of a member.
 type backed struct {
-	*Reading
+	ruleReader
 	service *corev1.Service
 	port    *corev1.ServicePort
 	err     error // the first of the annotations
@@ -31,11 +31,15 @@ type backed struct {
 
 // override is the value of an annotation of the Service, else of the Ingress, else of the table.
 func override[T any](b *backed, key annotation.Key[T]) (value T) {
-	object, annotations := "", b.Annotations()
+	object, source, annotations := "", (*corev1.Service)(nil), b.Annotations()
 	if _, ok := b.service.Annotations[key.FullName()]; ok {
-		object, annotations = b.serviceObject(), b.service.Annotations
+		object, source, annotations = b.serviceObject(), b.service, b.service.Annotations
 	}
-	value, set, err := key.In(annotations)
+	said, err := once(b.memo, overridden{source, key.Name}, func() (out meaning[T], err error) {
+		out.value, out.set, err = key.In(annotations)
+		return out, err
+	})
+	value, set := said.value, said.set
 	if err != nil && b.err == nil {
 		fault := annotation.AsFault(err)
 		fault.Object = object
@@ -45,6 +49,12 @@ func override[T any](b *backed, key annotation.Key[T]) (value T) {
 		value, _ = key.Parse(key.Default) // a test parses all defaults
 	}
 	return value
+}
+
+// overridden is an annotation of a Service, or of the Ingress for nil: all ports share what it says.
+type overridden struct {
+	service *corev1.Service
+	name    string
 }
 
 func (b *backed) serviceObject() string {
@@ -58,7 +68,7 @@ func (b *backed) fault(field, value, reason string) error {
 
 // addTargetGroup adds the target group of a Service's port, once, with its binding.
 func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrString) (part string, err error) {
-	b := &backed{Reading: r.Reading, service: service, port: portOf(service, port)}
+	b := &backed{ruleReader: r, service: service, port: portOf(service, port)}
 	ingress := r.Member.Ingress
 	id := input.TargetGroup{
 		Ingress:    types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name},
@@ -66,7 +76,7 @@ func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrStr
 		ServiceUID: service.UID, ServicePort: port,
 	}
 	part = id.ResourceTag()
-	if slices.ContainsFunc(r.Groups, func(group stack.TargetGroup) bool { return group.Part == part }) {
+	if _, isThere := r.memo[added(part)]; isThere { // by another spelling of its port
 		return part, nil
 	}
 	if b.port == nil {
@@ -81,10 +91,14 @@ func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrStr
 	if err != nil {
 		return "", err
 	}
+	r.memo[added(part)] = true
 	r.Groups = append(r.Groups, group)
 	r.Bindings = append(r.Bindings, b.binding(group, port))
 	return part, b.err
 }
+
+// added is the part of a target group that the member has, as a key of what was read before.
+type added string
 
 func portOf(service *corev1.Service, port intstr.IntOrString) *corev1.ServicePort {
 	for i := range service.Spec.Ports {
@@ -193,7 +207,11 @@ func (b *backed) annotationFault(name, text, reason string) error {
 func (b *backed) tagsOfGroup() (map[string]string, error) {
 	tags := map[string]string{}
 	maps.Copy(tags, b.Tags)
-	own, _, err := annotation.Tags.In(b.service.Annotations)
+	said, err := once(b.memo, overridden{b.service, annotation.Tags.Name}, func() (out meaning[map[string]string], err error) {
+		out.value, out.set, err = annotation.Tags.In(b.service.Annotations)
+		return out, err
+	})
+	own := said.value
 	fault := annotation.Fault{Object: b.serviceObject(), Annotation: annotation.Tags.FullName(),
 		Value: b.service.Annotations[annotation.Tags.FullName()]}
 	if err != nil {

@@ -124,13 +124,18 @@ func (a Agreed) List(setting string) []string {
 	return items
 }
 
-// Keys are the values of a setting that has several keys.
-func (a Agreed) Keys(name string) map[string]string {
-	values := map[string]string{}
+// Keys are the values of all settings that have several keys, by the name of the setting and the key.
+func (a Agreed) Keys() map[string]map[string]string {
+	values := map[string]map[string]string{}
 	for setting, vote := range a.Votes {
-		if key, ok := strings.CutPrefix(setting, name+"["); ok {
-			values[strings.TrimSuffix(key, "]")] = vote.Text
+		name, key, ok := strings.Cut(setting, "[")
+		if !ok {
+			continue
 		}
+		if values[name] == nil {
+			values[name] = map[string]string{}
+		}
+		values[name][strings.TrimSuffix(key, "]")] = vote.Text
 	}
 	return values
 }
@@ -138,14 +143,12 @@ func (a Agreed) Keys(name string) map[string]string {
 // Pinned are the votes of what is seen that a member shares, even one that is held: they count before all others.
 func Pinned(readings []*Reading, seen map[string]Vote) map[string]Vote {
 	pins := map[string]Vote{}
-	for setting, vote := range seen {
-		for _, r := range readings {
-			if mine, ok := r.Votes[setting]; ok && mine.same == vote.same {
+	for _, r := range readings {
+		for setting, mine := range r.Votes {
+			vote, isSeen := seen[setting]
+			if pin, pinned := pins[setting]; isSeen && mine.same == vote.same && (!pinned || pin.yields) {
 				vote.yields = mine.yields
 				pins[setting] = vote
-				if !vote.yields {
-					break
-				}
 			}
 		}
 	}
@@ -229,7 +232,7 @@ func (v Vote) Who() string {
 
 // MaySay reports whether a held member says something of the setting, as far as can be read.
 func (r *Reading) MaySay(setting string) bool {
-	if r.Says(setting) || r.Member.Fault != nil {
+	if r.Says(setting) || r.Member.Fault != nil || r.IsUnread() {
 		return true
 	}
 	name, _, ofKey := strings.Cut(setting, "[")
