@@ -96,11 +96,11 @@
 // is waiting for it. A build that printed it took a median of 7 ms from the answer that showed a healthy target until it sent
 // the patch of its pod.
 //
-// 15,000 pods in 500 bindings, two runs (-scenario "" -growth 15000): all Ready after 339 and 362 s, with the machine 99 % busy. Gates
-// opened 1.7 s after the health check in the median, 10.5 s at most. That took 7,436 and 7,943 AWS calls, 51 and 55 s of targetgate's CPU,
-// and 215 MiB at the most; nothing was throttled. After kill -9 targetgate had read all 500 target groups within 17.5 s, with one call
-// each, and registered and deregistered nothing. At rest there are 80 calls in 10 s soon after the start, 48 later: each group is read
-// once each --drift-interval.
+// 15,000 pods in 500 bindings, two runs (-scenario growth-15000,growth-15000-in-one): all Ready after 339 and 362 s, with the
+// machine 99 % busy. Gates opened 1.7 s after the health check in the median, 10.5 s at most. That took 7,436 and 7,943 AWS calls, 51 and
+// 55 s of targetgate's CPU, and 215 MiB at the most; nothing was throttled. After kill -9 targetgate had read all 500 target groups within
+// 17.5 s, with one call each, and registered and deregistered nothing. At rest there are 80 calls in 10 s soon after the start, 48 later:
+// each group is read once each --drift-interval.
 //
 // All bindings in one namespace: with 2,000 pods there is no difference, in one run and one hour: gates open after 1.3 s in the
 // median and 3.6 s at most in a namespace each, after 1.5 and 4.4 s in one; 348 and 322 calls; 15 s of CPU in both. With 5,000

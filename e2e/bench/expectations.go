@@ -145,7 +145,7 @@ var expectations = map[string]map[string]expectation{
 		"created: right, last":                want(96, 98),
 		"created: AWS calls":                  want(1300, 2525),
 		"created: throttled calls":            want(0, 151),
-		"an idle minute: AWS calls":           wantOnly(0),
+		idleCalls:                             wantOnly(0),
 		"deleted: load balancers gone":        want(30, 418),
 		"deleted: all gone":                   want(60, 435),
 		"deleted: AWS calls":                  want(700, 2107),
@@ -163,7 +163,7 @@ var expectations = map[string]map[string]expectation{
 		otherRight: wantOnly(10),
 	},
 	"ingress-thousand": {
-		"an idle minute: AWS calls":   wantOnly(0),
+		idleCalls:                     wantOnly(0),
 		"one path changed: right":     wantOnly(0.5),
 		"one path changed: AWS calls": wantOnly(4),
 		restartWrites:                 wantOnly(0),

@@ -21,6 +21,7 @@ const (
 	groupSize, pathsEach = 50, 2
 	apart                = 40 * time.Millisecond
 	idle                 = time.Minute
+	idleCalls            = "an idle minute: AWS calls"
 )
 
 // Tags that change because rules were moved are written lateDelay after the last change.
@@ -112,6 +113,7 @@ func oneIngress(ctx context.Context, e *estate) error {
 	}
 	for _, do := range []func() error{
 		func() error { return e.created(ctx, "created", 0, plain) },
+		func() error { return e.rest(ctx) },
 		func() error { return e.restarted(ctx) },
 		func() error { return e.deleted(ctx, "deleted", plain) },
 		func() error { return e.secure(ctx) },
@@ -249,12 +251,17 @@ func (e *estate) alone(ctx context.Context, count int) ([]*networkingv1.Ingress,
 		return nil, err
 	}
 	e.result.count("created: throttled calls", matching(e.callsSince(before), isThrottled))
-	before = len(e.bed.AWS.Calls(0))
+	return list, e.rest(ctx)
+}
+
+// rest measures a minute in which nothing happens.
+func (e *estate) rest(ctx context.Context) error {
+	before := len(e.bed.AWS.Calls(0))
 	if err := run.Pause(ctx, idle); err != nil {
-		return nil, err
+		return err
 	}
-	e.result.count("an idle minute: AWS calls", len(e.callsSince(before)))
-	return list, nil
+	e.result.count(idleCalls, len(e.callsSince(before)))
+	return nil
 }
 
 // thousand measures what the size of the account costs.

@@ -18,9 +18,9 @@ import (
 // options are the command line.
 type options struct {
 	run.Programs
-	json, logs string
-	quick      bool
-	scenarios  []scenario
+	json, logs  string
+	quick, list bool
+	scenarios   []scenario
 }
 
 // garbagePercent has this process, which plays thousands of pods, spend less of the shared machine on collecting garbage.
@@ -35,6 +35,10 @@ func bench(ctx context.Context, args []string) error {
 	opts, err := parseOptions(args)
 	if err != nil {
 		return err
+	}
+	if opts.list {
+		fmt.Print(listed())
+		return nil
 	}
 	r := report{Date: time.Now(), Quick: opts.quick}
 	if r.Environment, err = environmentOf(ctx, opts.Programs); err != nil {
@@ -71,17 +75,19 @@ func parseOptions(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	o.AddFlags(flags)
-	names := flags.String("scenario", scenarioNames(), "`names` of scenarios to run, with commas; \"\" is none")
-	sizes := flags.String("growth", "", "`sizes` of growth runs in pods, with commas, such as 100,1000,5000, each with a namespace for each "+
-		"binding and with one for all; \"\" is none")
+	names := flags.String("scenario", "", "`names` of scenarios to run, with commas; \"all\" is all, and \"\" those that -list marks")
+	flags.BoolVar(&o.list, "list", false, "print the names of all scenarios, and run none")
 	flags.StringVar(&o.json, "json", "bench.json", "`path` of the report to write as JSON; \"\" is none")
 	flags.StringVar(&o.logs, "logs", "", "`folder` for targetgate's log of each scenario; \"\" keeps none")
 	flags.BoolVar(&o.quick, "quick", false, "make scenarios small, to try the bench; their figures say nothing")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
+	if o.list {
+		return o, nil
+	}
 	var err error
-	if o.scenarios, err = choose(*names, *sizes); err != nil {
+	if o.scenarios, err = choose(*names); err != nil {
 		return o, err
 	}
 	return o, o.complete()

@@ -47,18 +47,25 @@ type scenario struct {
 	Changes   wire.Limit
 	// OneNamespace holds all bindings; otherwise each has its own.
 	OneNamespace bool
+	// Usual scenarios run by default: together they have a rollout, a rush, a restart, times in which nothing happens, and an Ingress.
+	Usual bool
 }
 
-// scenarios are all but growth runs.
+// usualGrowth is the growth run that is usual, and growths are the pods of those that `-scenario all` runs, each in both shapes.
+const usualGrowth = 1000
+
+var growths = []int{100, usualGrowth, 5000}
+
+// scenarios are all but growth runs, which have as many pods as their name says.
 var scenarios = []scenario{
-	{Name: "one", Title: "one Deployment is rolled", Bindings: 1, Replicas: 20, PreStop: 10},
+	{Name: "one", Title: "one Deployment is rolled", Bindings: 1, Replicas: 20, PreStop: 10, Usual: true},
 	{Name: "bare", Title: "one Deployment is rolled under load, no preStop in the pod", Bindings: 1, Replicas: 8, Rate: 500},
 	{Name: "load", Title: "30 Deployments are rolled at once under load, preStop 10 s", Bindings: 30, Replicas: 6, PreStop: 10, Rate: 100},
-	{Name: "rush", Title: "50 Deployments are rolled at once", Bindings: 50, Replicas: 10, PreStop: 10},
+	{Name: "rush", Title: "50 Deployments are rolled at once", Bindings: 50, Replicas: 10, PreStop: 10, Usual: true},
 	{Name: "one-binding", Title: "one binding with many pods: deployed, then rolled", Bindings: 1, Replicas: 2000, PreStop: 10,
 		Unprobed: true},
 	{Name: "unrelated", Title: "pods of no binding are created; then some change 50 times a second", Replicas: 20_000, Unrelated: true},
-	{Name: "ingress", Title: "one Ingress with 3 paths, then one with HTTPS", Replicas: 2, Ingresses: oneIngress},
+	{Name: "ingress", Title: "one Ingress with 3 paths, then one with HTTPS", Replicas: 2, Ingresses: oneIngress, Usual: true},
 	{Name: "ingress-group", Title: "a group of 50 Ingresses with 2 paths each, created at once", Replicas: 2, Ingresses: groupAtOnce},
 	{Name: "ingress-apart", Title: "a group of 50 Ingresses with 2 paths each, created 40 ms apart", Replicas: 2, Ingresses: groupApart},
 	{Name: "ingress-broken", Title: "a group of 10 Ingresses, one of them broken", Replicas: 2, Ingresses: brokenMember},
@@ -76,7 +83,7 @@ func growth(pods int) scenario {
 	bindings := bindingsFor(pods)
 	return scenario{
 		Name: fmt.Sprintf("growth-%d", pods), Title: "all pods are deployed at once, a namespace each; then kill -9 and restart",
-		Bindings: bindings, Replicas: pods / bindings, Growth: true, Unprobed: true,
+		Bindings: bindings, Replicas: pods / bindings, Growth: true, Unprobed: true, Usual: pods == usualGrowth,
 	}
 }
 
@@ -89,7 +96,7 @@ func bindingsFor(pods int) int {
 
 // inOneNamespace is the same with all bindings and pods in one.
 func (s scenario) inOneNamespace() scenario {
-	s.Name, s.OneNamespace = s.Name+"-in-one", true
+	s.Name, s.OneNamespace, s.Usual = s.Name+"-in-one", true, false
 	s.Title = "all pods are deployed at once in one namespace; then kill -9 and restart"
 	return s
 }
@@ -161,40 +168,70 @@ func timings() *state.Timings {
 	return &t
 }
 
-// choose finds scenarios by name, in the order in which they are asked for. Sizes are the pods of growth runs, each in both
-// shapes. Both are lists with commas.
-func choose(names, sizes string) ([]scenario, error) {
-	var chosen []scenario
-	for _, name := range list(names) {
-		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no scenario %q, only %s", name, scenarioNames())
-		}
-		chosen = append(chosen, scenarios[i])
+// all are the scenarios that `-scenario all` runs, in this order.
+func all() []scenario {
+	list := slices.Clone(scenarios)
+	for _, pods := range growths {
+		list = append(list, growth(pods), growth(pods).inOneNamespace())
 	}
-	for _, size := range list(sizes) {
+	return list
+}
+
+// usual are the scenarios that run by default.
+func usual() []scenario {
+	return slices.DeleteFunc(all(), func(s scenario) bool { return !s.Usual })
+}
+
+// choose finds scenarios by name, with commas between the names, in the order in which they are asked for. Without a name it takes the
+// usual ones, by the name "all" all. Growth runs of any size have a name, too.
+func choose(names string) ([]scenario, error) {
+	var chosen []scenario
+	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }) {
+		found, err := named(name)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, found...)
+	}
+	if len(chosen) == 0 {
+		return usual(), nil
+	}
+	return chosen, nil
+}
+
+func named(name string) ([]scenario, error) {
+	if name == "all" {
+		return all(), nil
+	}
+	if size, found := strings.CutPrefix(name, "growth-"); found {
+		size, inOne := strings.CutSuffix(size, "-in-one")
 		pods, err := strconv.Atoi(size)
 		if err != nil || pods < 1 || pods%bindingsFor(pods) != 0 {
 			return nil, fmt.Errorf("a growth run has 1 to %d pods, a multiple of that, or more than %d and a multiple of %d, not %q",
 				growthBindings, fewPods, manyBindings, size)
 		}
-		chosen = append(chosen, growth(pods), growth(pods).inOneNamespace())
+		s := growth(pods)
+		if inOne {
+			s = s.inOneNamespace()
+		}
+		return []scenario{s}, nil
 	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no scenario is asked for; there are %s, and growth runs", scenarioNames())
+	if i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.Name == name }); i >= 0 {
+		return scenarios[i : i+1], nil
 	}
-	return chosen, nil
+	return nil, fmt.Errorf("there is no scenario %q: -list prints their names", name)
 }
 
-// list reads values with commas between them.
-func list(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-}
-
-func scenarioNames() string {
-	names := make([]string, len(scenarios))
-	for i, s := range scenarios {
-		names[i] = s.Name
+// listed is what -list prints.
+func listed() string {
+	var out strings.Builder
+	for _, s := range all() {
+		mark := " "
+		if s.Usual {
+			mark = "*"
+		}
+		fmt.Fprintf(&out, "%s %-21s %s, %s\n", mark, s.Name, s.Title, size(s.Bindings, s.Replicas))
 	}
-	return strings.Join(names, ",")
+	out.WriteString("\nThose with * run by default, -scenario all runs all. Growth runs take any number of pods: growth-20-in-one.\n")
+	return out.String()
 }

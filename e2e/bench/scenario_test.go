@@ -4,6 +4,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,25 +14,25 @@ import (
 
 func TestChoose(t *testing.T) {
 	cases := map[string]struct {
-		names, sizes string
-		want         []string
-		wantErr      bool
+		names   string
+		want    []string
+		wantErr bool
 	}{
-		"all": {scenarioNames(), "", []string{
+		"all": {"all", []string{
 			"one", "bare", "load", "rush", "one-binding", "unrelated", "ingress", "ingress-group", "ingress-apart", "ingress-broken", "ingress-hundred", "ingress-groups", "ingress-turns", "ingress-thousand", "admission",
+			"growth-100", "growth-100-in-one", "growth-1000", "growth-1000-in-one", "growth-5000", "growth-5000-in-one",
 		}, false},
-		"in another order":  {"rush, one", "", []string{"rush", "one"}, false},
-		"growth alone":      {"", "100,5000", []string{"growth-100", "growth-100-in-one", "growth-5000", "growth-5000-in-one"}, false},
-		"both":              {"one", "20", []string{"one", "growth-20", "growth-20-in-one"}, false},
-		"nothing":           {"", " ", nil, true},
-		"unknown":           {"one,two", "", nil, true},
-		"size is no number": {"", "many", nil, true},
-		"size is none":      {"", "0", nil, true},
-		"size is uneven":    {"", "150", nil, true},
+		"the usual ones":    {" ", []string{"one", "rush", "ingress", "growth-1000"}, false},
+		"in another order":  {"rush, one", []string{"rush", "one"}, false},
+		"any size":          {"growth-20,one,growth-15000-in-one", []string{"growth-20", "one", "growth-15000-in-one"}, false},
+		"unknown":           {"one,two", nil, true},
+		"size is no number": {"growth-many", nil, true},
+		"size is none":      {"growth-0", nil, true},
+		"size is uneven":    {"growth-150-in-one", nil, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			chosen, err := choose(tc.names, tc.sizes)
+			chosen, err := choose(tc.names)
 			var got []string
 			for _, s := range chosen {
 				got = append(got, s.Name)
@@ -40,6 +41,26 @@ func TestChoose(t *testing.T) {
 				t.Errorf("error %v; scenarios (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// What -list prints can be asked for.
+func TestListedScenariosCanBeChosen(t *testing.T) {
+	marked := 0
+	for line := range strings.Lines(listed()) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			break
+		}
+		if fields[0] == "*" {
+			marked, fields = marked+1, fields[1:]
+		}
+		if chosen, err := choose(fields[0]); err != nil || len(chosen) != 1 || chosen[0].Name != fields[0] {
+			t.Errorf("%s: %v, %v", fields[0], chosen, err)
+		}
+	}
+	if want := len(usual()); marked != want || want == 0 {
+		t.Errorf("%d scenarios are marked, want %d", marked, want)
 	}
 }
 
@@ -94,7 +115,7 @@ func TestParseOptions(t *testing.T) {
 		"one program":          {required[:2], true},
 		"unknown scenario":     {append([]string{"-scenario", "two"}, required...), true},
 		"unknown flag":         {append([]string{"-fast"}, required...), true},
-		"growth without more":  {append([]string{"-scenario", "", "-growth", "100"}, required...), false},
+		"a list":               {[]string{"-list"}, false},
 		"quick, without files": {append([]string{"-quick", "-json", "", "-logs", ""}, required...), false},
 	}
 	for name, tc := range cases {
