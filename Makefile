@@ -56,11 +56,13 @@ demo: demo-takes .bin/targetgate .bin/control-plane .bin/demo ## Roll a Deployme
 	@.bin/demo -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate
 
 # How long it takes is said before anything is compiled.
-.PHONY: demo-takes test-takes
+.PHONY: demo-takes test-takes rest-takes
 demo-takes:
 	@echo "make demo takes about 7 min on two cores while Go's caches are empty, and a minute after that."
 test-takes:
-	@echo "make test takes about $(if $(race),30,22) min on two cores, and some $(if $(race),6,2) min more while Go's caches are empty."
+	@echo "make test takes at most 12 min on two cores after make demo, and some 6 min more while Go's caches are empty."
+rest-takes:
+	@echo "make test-rest takes at most 45 min on two cores after make test."
 
 ##@ Build
 
@@ -125,45 +127,81 @@ tidy:
 	@go mod tidy -diff || { echo "go.mod or go.sum is stale: run 'go mod tidy'" >&2; exit 1; }
 
 .PHONY: presubmit
-presubmit: verify vet lint test ## Run everything that a change must pass: verify, vet, lint, all tests.
+presubmit: verify vet lint test ## Run what a change must pass before it is committed: verify, vet, lint, test. CI runs test-rest as well.
 
 ##@ Test
 
+# docs/design/test-bed.md has the table of what runs in which, the budgets, and how to make room. e2e/split reads it.
 .PHONY: test
-test: test-takes test-unit test-e2e ## Run unit tests, then end-to-end tests; with the race detector in targetgate if there is a C compiler.
+test: test-takes test-unit test-core ## Run the unit tests and a core of each package of end-to-end tests, without the race detector (at most 12 min).
+	$(call slowest,unit core)
+
+.PHONY: test-rest
+test-rest: rest-takes test-race test-others ## Run all that make test leaves out: the other end-to-end tests, and all unit tests with the race detector (at most 45 min).
+	$(call slowest,race others)
+
+.PHONY: test-all
+test-all: test test-rest ## Run all tests.
 
 # Compilers and tests collect garbage less often. The targetgate that the end-to-end tests start has Go's default.
-test-unit test-e2e: export GOGC := 400
+test-unit test-core test-race test-others: export GOGC := 400
 
+# What passes is not run again until something changes that it reads: nothing here may keep go from caching that, such as -shuffle.
 .PHONY: test-unit
-test-unit: race .bin/targetgate$(race) .bin/helm ## Run the unit tests in random order.
-	$(call timed,unit tests (some $(if $(race),8,4) min),$(with_race) go test -p 4 $(test_flags) $(race_flags) $(race_cpu) -shuffle=on -timeout 20m $(unit_longest) ./...)
-	$(if $(race),$(call timed,what takes ten times as long with the race detector (some 2 min), \
-		go test -p 4 $(test_flags) ./e2e/accepted && \
-		go test -p 4 $(test_flags) ./targets ./balancers/plan -run '^(TestModel|TestEachPrefixOfAPlanKeepsEachRoute)$$'))
+test-unit: .bin/gotestsum .bin/targetgate
+	$(call timed,unit tests,packages=$$(go run ./e2e/split unit) && $(without_programs) \
+		$(call summed,unit,pkgname) -timeout 10m $$packages)
 
-.PHONY: test-e2e
-test-e2e: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns ## Run targetgate against a real control plane and an emulated AWS.
-	$(call timed,end-to-end tests (some $(if $(race),20,18) min),$(e2e_programs) \
-		.bin/gotestsum --format testname -- -p 4 $(test_flags) -tags e2e -count=1 -timeout 40m $(e2e_longest) $(e2e_packages))
+.PHONY: test-core
+test-core: .bin/gotestsum .bin/targetgate .bin/control-plane
+	$(call timed,core of the end-to-end tests,tests=$$(go run ./e2e/split core) && $(without_programs) \
+		TARGETGATE_BINARY=$(bin)/targetgate TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \
+		$(call summed,core,testname) -tags e2e -count=1 -timeout 15m $$tests)
 
-.PHONY: bench
-bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (about 45 min; BENCH='flags').
-	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -growth 100,1000,5000 $(BENCH)
+.PHONY: test-race
+test-race: race .bin/gotestsum .bin/targetgate$(race) .bin/helm
+	$(call timed,all unit tests in random order,$(with_race) \
+		$(call summed,race,pkgname) $(race_flags) $(race_cpu) -shuffle=on -timeout 20m $(unit_longest) ./...)
+
+.PHONY: test-others
+test-others: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-plane .bin/cert-manager .bin/kubectl .bin/external-dns
+	$(call timed,all other end-to-end tests,tests=$$(go run ./e2e/split rest) && $(with_programs) \
+		$(call summed,others,testname) -tags e2e -count=1 -timeout 40m $$tests)
+
+# Not in CI. What fails says the seed of its history; SEED=... MORE=... runs that one again, or more.
+MORE ?= 10
+SEED := $(or $(SEED),$(shell date +%s))
+property = go test -vet=off -ldflags=-w -count=1 -timeout 4h
+.PHONY: simulate
+simulate: export GOGC := 400
+simulate: ## Run the tests by random histories through ten times as many as make test does (MORE=10), and others (SEED=...).
+	$(call timed,bindings from seed $(SEED),$(property) ./targets -run '^TestModel$$' -histories $$((300 * $(MORE))) -seed $(SEED))
+	$(call timed,rules of security groups,$(property) ./targets/networking -run '^TestHistories' -networking.histories $$((200 * $(MORE))))
+	$(call timed,plans of load balancers,$(property) ./balancers/plan -pairs $$((8000 * $(MORE))))
+
+.PHONY: bench bench-all
+bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (at most 12 min; BENCH='-scenario one,rush' chooses, BENCH=-list lists).
+	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate $(BENCH)
+
+bench-all: .bin/control-plane .bin/targetgate ## Measure all scenarios (about 45 min).
+	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -scenario all $(BENCH)
 
 # Four packages at a time, as most wait more than they work: the next one begins when one ends, the longest first. Vet, which looks at all
 # that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
-test_flags := -vet=off -ldflags=-w
+# $(call summed,name,format) shows progress, and what has failed at the end.
+summed = .bin/gotestsum --format $2 --format-hide-empty-pkg --hide-summary skipped --jsonfile $(bin)/tests-$1.json -- -p 4 -vet=off -ldflags=-w
+# $(call slowest,name ...) prints the ten slowest tests of these.
+slowest = @echo "== the ten slowest tests:"; cat $(patsubst %,$(bin)/tests-%.json,$1) | .bin/gotestsum tool slowest --num 10
+
+# Of the unit tests. A package that is named twice runs once.
 unit_longest := ./targets ./charts ./e2e/kubelet ./e2e/emulator/dataplane
 
 # The test bed runs without the race detector, which would slow down what is measured on two cores; its unit tests use it.
-# All packages that have files with the build tag e2e; they have no other tests. Each has its own test bed.
-e2e_packages = $(shell go list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./e2e/...)
-e2e_longest := ./e2e/beside ./e2e/faults ./e2e/rollouts ./e2e/admission ./e2e/ingress ./e2e/leaving ./e2e/ownership ./e2e/externaldns \
-	./e2e/networking ./e2e/gates ./e2e/realtime ./e2e/chart
-# The tests find kubectl beside the control plane.
-e2e_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane \
-	TARGETGATE_CERT_MANAGER=$(bin)/cert-manager TARGETGATE_EXTERNAL_DNS=$(bin)/external-dns
+with_programs = TARGETGATE_BINARY=$(bin)/targetgate$(race) TARGETGATE_CONTROL_PLANE=$(bin)/control-plane TARGETGATE_HELM=$(bin)/helm \
+	TARGETGATE_KUBECTL=$(bin)/kubectl TARGETGATE_CERT_MANAGER=$(bin)/cert-manager TARGETGATE_EXTERNAL_DNS=$(bin)/external-dns
+# make test builds none of these. A test there that wants one fails, also where one is left from another run.
+without_programs = TARGETGATE_HELM=/make-test-builds-no-helm TARGETGATE_KUBECTL=/make-test-builds-no-kubectl \
+	TARGETGATE_CERT_MANAGER= TARGETGATE_EXTERNAL_DNS=
 
 .PHONY: race
 race:

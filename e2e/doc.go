@@ -27,9 +27,10 @@
 // Package departures judges what tests of leaving have seen. Package accepted, without a bed, applies groups of odd Ingresses to the
 // emulator in process; it runs with the unit tests.
 //
-// The packages in the list have the build tag e2e, and nothing but tests that need a control plane: `make test-e2e` runs all tests of all
-// packages in which files have that tag, four packages at a time. It builds the programs and passes their paths in TARGETGATE_BINARY,
-// TARGETGATE_CONTROL_PLANE, TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector) and TARGETGATE_EXTERNAL_DNS.
+// The packages in the list have the build tag e2e, and nothing but tests that need a control plane. `make test` runs a core of each,
+// `make test-rest` all others, four packages at a time; docs/design/test-bed.md has the table of both, which command split reads. The
+// Makefile passes the paths of programs in TARGETGATE_BINARY, TARGETGATE_CONTROL_PLANE and, only in `make test-rest`, TARGETGATE_HELM,
+// TARGETGATE_KUBECTL, TARGETGATE_CERT_MANAGER (cert-manager's controllers and cainjector) and TARGETGATE_EXTERNAL_DNS.
 //
 // Times of nodes and load balancers run ten times faster than AWS's, but for those of leaving and realtime; targetgate's own are real.
 //

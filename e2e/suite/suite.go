@@ -4,6 +4,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -46,8 +47,10 @@ func (bed *Bed) Main(m *testing.M, options testbed.Options) {
 	os.Exit(code)
 }
 
-// Kubectl is the path of kubectl, which is beside the control plane.
-func Kubectl() string { return filepath.Join(filepath.Dir(os.Getenv(controlPlane)), "kubectl") }
+// Kubectl is the path of kubectl, which is beside the control plane unless TARGETGATE_KUBECTL says where. It is not built by `make test`.
+func Kubectl() string {
+	return cmp.Or(os.Getenv("TARGETGATE_KUBECTL"), filepath.Join(filepath.Dir(os.Getenv(controlPlane)), "kubectl"))
+}
 
 func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error) {
 	options.Latency = awsLatency
@@ -55,7 +58,7 @@ func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error)
 		binary: &options.Targetgate, controlPlane: &options.ControlPlane,
 	} {
 		if *path = os.Getenv(name); *path == "" {
-			return 1, fmt.Errorf("%s is not set: run these tests by `make test-e2e`, which builds what they need", name)
+			return 1, fmt.Errorf("%s is not set: run these tests by `make test` or `make test-rest`, which build what they need", name)
 		}
 	}
 	if err = awaitRoom(); err != nil {
