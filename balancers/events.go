@@ -190,6 +190,23 @@ func (p teller) tellInactive() {
 	}
 }
 
+// tellRenamed tells all members of a load balancer that replaces another and could not get its name: they may have given it that name.
+func (p teller) tellRenamed() {
+	for i, wanted := range p.wanted.All() {
+		if i >= len(p.seen.All()) || len(wanted.LoadBalancers) == 0 {
+			continue
+		}
+		to, seen := wanted.LoadBalancers[0], p.seen.All()[i].LoadBalancers
+		isOld := func(b stack.LoadBalancer) bool { return b.Name == to.Name && b.Scheme != to.Scheme }
+		isNew := func(b stack.LoadBalancer) bool { return b.Name == to.SpareName && b.Scheme == to.Scheme }
+		if old := slices.IndexFunc(seen, isOld); old >= 0 && slices.ContainsFunc(seen, isNew) {
+			p.tellAll(reasonWarning, "load balancer %s (%s) replaces %s (%s), as AWS does not change the scheme of a load balancer. It could "+
+				"not get the name %s, which the other one has until it is deleted, and AWS renames none: use %s wherever you refer to it "+
+				"by its name", to.SpareName, to.Scheme, to.Name, seen[old].Scheme, to.Name, to.SpareName)
+		}
+	}
+}
+
 // tellSuccess tells those whose wishes are fulfilled, if there was something to do and all steps had their turn.
 func (p teller) tellSuccess(planned steps.Plan, errs error) {
 	r := p.result

@@ -210,3 +210,77 @@ func defaultClass(name string) *networkingv1.IngressClass {
 		Spec:       networkingv1.IngressClassSpec{Controller: membership.Controller},
 	}
 }
+
+// A load balancer that replaces another cannot have its name, which members may have given.
+func TestMembersAreToldTheNameOfALoadBalancerThatReplacesAnother(t *testing.T) {
+	given := func(name, scheme string) stack.LoadBalancer {
+		b := balancer(name, true, 80)
+		b.Name, b.Scheme = name, scheme
+		return b
+	}
+	const spare = "k8s-edge-"
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		front       bool
+		want        string // is told of it; "" for nothing
+	}{
+		"a name that is given": {
+			map[string]string{"load-balancer-name": "mine", "scheme": "internet-facing"}, false,
+			"(internet-facing) replaces mine (internal), as AWS does not change the scheme of a load balancer. It could not get the name mine, " +
+				"which the other one has until it is deleted, and AWS renames none: use k8s-edge-",
+		},
+		"in front": {
+			map[string]string{"load-balancer-name": "mine", "enable-frontend-nlb": "true", "frontend-nlb-scheme": "internet-facing"}, true,
+			"-nlb (internet-facing) replaces mine-nlb (internal), as AWS",
+		},
+		"the scheme stays": {map[string]string{"load-balancer-name": "mine", "scheme": "internal"}, false, ""},
+		"no name is given": {map[string]string{"scheme": "internet-facing"}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := ingressOf("a", edge)
+			tc.annotations["subnets"], tc.annotations["frontend-nlb-subnets"] = "subnet-a,subnet-b", "subnet-a,subnet-b"
+			for key, value := range tc.annotations {
+				a.Annotations["alb.ingress.kubernetes.io/"+key] = value
+			}
+			b := newBed(t, webService(), a, ingressOf("b", edge))
+			b.see(edge, given("mine", "internal"))
+			if tc.front {
+				seen := b.seen[edge.String()]
+				seen.Front = &stack.Stack{LoadBalancers: []stack.LoadBalancer{given("mine-nlb", "internal")}}
+				b.seen[edge.String()] = seen
+			}
+			b.apply = func(apply.Pass) apply.Result { // makes what is wanted
+				for i, wanted := range b.wanted.All() {
+					seen := b.seen[edge.String()]
+					all := seen.All()
+					made := wanted.LoadBalancers[0]
+					if made.Name == all[i].LoadBalancers[0].Name && made.Scheme == all[i].LoadBalancers[0].Scheme || len(all[i].LoadBalancers) > 1 {
+						continue
+					}
+					if made.Name == all[i].LoadBalancers[0].Name {
+						made.Name = made.SpareName
+					}
+					made.ARN, made.Active = "arn-"+made.Name, true
+					if i == 0 {
+						seen.LoadBalancers = append(seen.LoadBalancers, made)
+					} else {
+						seen.Front = &stack.Stack{LoadBalancers: append(seen.Front.LoadBalancers, made)}
+					}
+					b.seen[edge.String()] = seen
+				}
+				return apply.Result{}
+			}
+			for range 3 {
+				b.mustPass(edge)
+			}
+			told := slices.DeleteFunc(slices.Clone(b.events), func(event string) bool { return !strings.Contains(event, " replaces ") })
+			switch {
+			case tc.want == "" && len(told) > 0:
+				t.Errorf("told %q, want nothing", told)
+			case tc.want == "":
+			case len(told) != 2 || !strings.Contains(told[0], tc.want) || !strings.Contains(told[0], spare) && !tc.front:
+				t.Errorf("told %q, want each of two members told once: %s", told, tc.want)
+			}
+		})
+	}
+}

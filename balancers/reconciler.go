@@ -202,6 +202,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	if err = (observer{p}).observe(ctx); err != nil {
 		return tell.tellEnd(errs, err)
 	}
+	tell.tellRenamed()
 	errs = errors.Join(errs, p.keepCertificates(ctx))
 	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	errs = errors.Join(errs, claims{p}.release(ctx))

@@ -16,9 +16,9 @@ var (
 		Doc:     "Where the Ingress's rules stand among those of its group: lower numbers first, then by namespace and name.",
 	}, intBetween(-1000, 1000))
 	LoadBalancerNameKey = add(Annotation{
-		Name: "load-balancer-name", Scope: OfGroup, Combine: Agree,
-		Example: "shop-edge",
-		Doc:     "The load balancer's name. It is used only when the load balancer is created: a later change has no effect.",
+		Name: "load-balancer-name", Scope: OfGroup, Combine: Agree, Example: "shop-edge",
+		Doc: "The load balancer's name. It is used only when the load balancer is created: a later change has no effect. " +
+			"One that replaces another of that name, as the scheme changes, has another name, which an event says.",
 	}, textUpTo(32))
 	Scheme = add(Annotation{
 		Name: "scheme", Scope: OfGroup, Combine: Agree,
