@@ -5,8 +5,8 @@ package targets
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,39 +99,12 @@ type Registrar struct {
 	guards   *guards.Answerer
 }
 
-// memories is what is remembered of all bindings. Safe for concurrent use.
-type memories struct {
-	mode    ownership.Mode
-	clock   clock.PassiveClock
-	subnets *targetgroup.Subnets
-
-	mu        sync.Mutex
-	byBinding map[types.NamespacedName]*memory
-}
-
-// memory is what is remembered of one binding. Passes of a binding come one after the other; what only they touch needs no lock.
-type memory struct {
-	uid    types.UID // of the binding
-	group  *targetgroup.Group
-	gates  *conditions.Gates
-	claims *claims.Claims
-	status *status.Status
-
-	rival       beside.Rival        // passes only
-	detached    conditions.Detached // passes only
-	unseen      endpoints.Unseen    // passes only
-	unreadyKept plan.UnreadyKept    // passes only
-	leaving     plan.Leaving        // passes only
-	emitted     map[string]bool     // passes only: the notices of the last one
-	lost        report.Unreported   // passes only: others have deregistered them
-	late        report.Unreported   // passes only: deregistered too late
-}
-
 // passState is one pass over a binding: what is remembered of it, and the means to change its group.
 type passState struct {
 	*memory
-	key   types.NamespacedName
-	calls *targetgroup.Calls
+	key      types.NamespacedName
+	calls    *targetgroup.Calls
+	vanished *vanished // nil for a binding that is there
 }
 
 // +kubebuilder:rbac:groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=list;watch;patch
@@ -175,34 +148,49 @@ func (r *Registrar) start(ctx context.Context, requeue func(types.NamespacedName
 // Reconcile is one pass. It makes no AWS call itself: calls are made beside it.
 func (r *Registrar) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, err error) {
 	defer func() { retry.CountFailure(retry.Kubernetes, err) }()
-	var binding v1beta1.TargetGroupBinding
-	if err := r.Client.Get(ctx, req.NamespacedName, &binding); err != nil {
-		if apierrors.IsNotFound(err) {
-			return r.absent(ctx, req.NamespacedName)
-		}
+	binding := &v1beta1.TargetGroupBinding{}
+	err = r.Client.Get(ctx, req.NamespacedName, binding)
+	switch {
+	case apierrors.IsNotFound(err):
+		binding = nil
+	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("getting binding: %w", err)
 	}
-	duplicates, err := ownership.Duplicates(ctx, r.Client, &binding)
+	again, waits, failure := r.cleanUp(ctx, req.NamespacedName, binding)
+	var result ctrl.Result
+	switch {
+	case binding == nil:
+		result, err = r.absent(ctx, req.NamespacedName)
+	case !waits:
+		result, err = r.present(ctx, binding)
+	}
+	result.RequeueAfter = retry.Soonest(result.RequeueAfter, again)
+	return result, errors.Join(err, failure)
+}
+
+// present is a pass over a binding that exists.
+func (r *Registrar) present(ctx context.Context, binding *v1beta1.TargetGroupBinding) (ctrl.Result, error) {
+	duplicates, err := ownership.Duplicates(ctx, r.Client, binding)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if result, done, err := r.beside.StandAside(ctx, &binding, duplicates); done || err != nil {
+	if result, done, err := r.beside.StandAside(ctx, binding, duplicates); done || err != nil {
 		return result, err
 	}
-	s := r.passState(&binding)
+	s := r.passState(binding)
 	if why := r.Consent.RoleRefusal(binding.Namespace, binding.Spec.IamRoleArnToAssume); why != "" {
-		return r.forbid(s, &binding, why), nil
+		return r.forbid(s, binding, why), nil
 	}
 	if !binding.DeletionTimestamp.IsZero() {
-		return r.finalize(ctx, s, &binding, duplicates)
+		return r.finalize(ctx, s, binding, duplicates)
 	}
-	if why, successor := ownership.Unmanageable(&binding, duplicates); why != "" {
-		return r.refuse(s, &binding, why, successor), nil
+	if why, successor := ownership.Unmanageable(binding, duplicates); why != "" {
+		return r.refuse(s, binding, why, successor), nil
 	}
 	if r.bindings.retire(duplicates) {
 		return ctrl.Result{RequeueAfter: duplicatePause}, nil
 	}
-	return r.pass(ctx, s, &binding)
+	return r.pass(ctx, s, binding)
 }
 
 // passState finds what is remembered of the binding. One that was deleted and created again, that names another group, or that had to
@@ -221,55 +209,6 @@ func (r *Registrar) passState(binding *v1beta1.TargetGroupBinding) passState {
 func (r *Registrar) callsOf(binding *v1beta1.TargetGroupBinding, group *targetgroup.Group) *targetgroup.Calls {
 	aws := r.Clients.Client(accounts.RoleOf(binding)).For(binding.Namespace)
 	return &targetgroup.Calls{Env: &r.calls, Group: group, Binding: client.ObjectKeyFromObject(binding), Client: aws}
-}
-
-func newMemories(mode ownership.Mode, clk clock.PassiveClock) *memories {
-	return &memories{mode: mode, clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{}}
-}
-
-// of is what is remembered of the binding, as it is now. Passes only: of a new memory the record is forgotten without the lock, and only
-// the pass that asks reads it.
-func (all *memories) of(key types.NamespacedName, binding *v1beta1.TargetGroupBinding) *memory {
-	all.mu.Lock()
-	m := all.byBinding[key]
-	isNew := m == nil || !m.group.Is(binding)
-	if isNew {
-		m = newMemory(all.mode, binding, targetgroup.New(binding, all.subnets, all.clock.Now()), m)
-		all.byBinding[key] = m
-	}
-	all.mu.Unlock()
-	if isNew {
-		m.claims.ForgetRecord()
-	}
-	return m
-}
-
-// find is what is remembered of the binding of that name, nil when nothing is.
-func (all *memories) find(key types.NamespacedName) *memory {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return all.byBinding[key]
-}
-
-// forget drops what is remembered of a binding.
-func (all *memories) forget(key types.NamespacedName) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	delete(all.byBinding, key)
-}
-
-// newMemory keeps of before, which may be nil, what was written and emitted of the same binding, since when a refusal keeps pods from its
-// group, and the writes of claims that are under way or wait after a failure.
-func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
-	m := &memory{
-		uid: binding.UID, group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
-		claims: claims.New(mode), status: &status.Status{},
-	}
-	if before != nil && before.uid == binding.UID {
-		m.gates, m.claims, m.status, m.emitted, m.rival = before.gates, before.claims, before.status, before.emitted, before.rival
-		m.detached = before.detached.NotAllowed()
-	}
-	return m
 }
 
 // gatedPods are the pods that carry the gate of the binding; read only.

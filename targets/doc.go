@@ -38,7 +38,8 @@
 //
 // # Files of this folder
 //
-//	controller.go  the Registrar, what it remembers of each binding, and Reconcile, in which each pass begins
+//	controller.go  the Registrar, and Reconcile, in which each pass begins
+//	memories.go    what is remembered of each binding
 //	setup.go       adds the Registrar to the manager: indexes, watches, queue; starts its parts
 //	watches.go     which bindings a change in the cluster requeues
 //	changes.go     which changes requeue any
@@ -46,6 +47,7 @@
 //	pass.go        the pass over a binding that is managed
 //	finalize.go    the pass over a binding that is being deleted
 //	unmanaged.go   the pass over a binding that is left alone or does not exist; what becomes of its finalizer and of what is remembered
+//	vanished.go    cleans up after a binding that was deleted without our finalizer, as after a tool has replaced it
 //	others.go      the other bindings of the same group, and so which targets may be deregistered
 //	record.go      when the record of a shared group is read, and whether it is believed
 //	rules.go       hands spec.networking, pods and nodes to networking, and asks what became of the rules

@@ -49,6 +49,9 @@ func (r *Registrar) empty(
 	if !r.Mode.Holds(binding) {
 		return nil
 	}
+	if s.vanished == nil {
+		s.hold(binding)
+	}
 	if ownership.Owner(binding, duplicates) != nil || ownership.HasSuccessor(duplicates) {
 		next.in(r.transfer(s, binding))
 		return nil
@@ -73,7 +76,7 @@ func (r *Registrar) empty(
 	next.in(deregisterIn)
 	next.in(readTagIn)
 	next.in(s.calls.Read(targetgroup.Reading{At: after.ReadAt.Add(plan.PollUnsettled), Class: budget.ClassOther}))
-	next.in(r.statuses.Write(s.status, binding, status.Input{
+	next.in(r.writeStatus(s, binding, status.Input{
 		Generation: binding.Generation, Group: after, Complete: after.Complete(), ClaimFailure: s.claims.Failure(), Deleting: true,
 		Promptly: r.beside.IsPrompt(binding),
 	}))

@@ -59,6 +59,7 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 	}
 	after := s.group.Snapshot() // what was registered before our time has its owners now
 	next.in(r.claims.Claim(s.claims, binding, after, p))
+	s.hold(binding)
 	claimFailure := s.claims.Failure() // one for which the plan has no more use is forgotten now
 	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
 		Gated: gated, Resolution: res, Plan: p, Group: after, ClaimFailure: claimFailure, Hold: hold, Now: now,

@@ -31,7 +31,7 @@ func (r *Registrar) loadRecord(ctx context.Context, s passState, binding *v1beta
 	}
 	written, err := r.claims.ReadRecord(ctx, binding)
 	if apierrors.IsForbidden(err) {
-		r.statuses.Write(s.status, binding, status.Input{
+		r.writeStatus(s, binding, status.Input{
 			Generation: binding.Generation, Group: s.group.Snapshot(), Unsupported: sharingIsOff, Deleting: !binding.DeletionTimestamp.IsZero(),
 		})
 	}

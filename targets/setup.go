@@ -53,7 +53,7 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("targets").
-		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(changed)).
+		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(changed, r.bindings.notesEnds())).
 		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfGroup),
 			builder.WithPredicates(duplicatesChanged())).
 		Watches(&corev1.Service{}, requeue(w.bindingsOfService)).

@@ -39,6 +39,8 @@ func (r *Registrar) refuse(s passState, binding *v1beta1.TargetGroupBinding, why
 	return next.result()
 }
 
+const notDeregistered = "The binding is deleted without deregistering its targets: %s"
+
 // forbid leaves a binding alone whose role its namespace may not have assumed: AWS is not asked, and its targets stay as they are.
 // The gates of its pods wait as for a Service that is gone, as the list may change back, and open then. When the binding is
 // deleted it goes at once.
@@ -47,7 +49,7 @@ func (r *Registrar) forbid(s passState, binding *v1beta1.TargetGroupBinding, why
 	var next nextPass
 	if !binding.DeletionTimestamp.IsZero() {
 		next.in(r.openDeleted(s, binding))
-		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", "The binding is deleted without deregistering its targets: %s", why)
+		left := events.Warning(v1beta1.ReasonRoleNotAllowed, "Deregister", notDeregistered, why)
 		next.in(r.release(s, binding, &left))
 		return next.result()
 	}
@@ -91,9 +93,12 @@ const releasePause = 5 * time.Second
 
 // release removes the finalizer, after the inbound rules that only this binding asked for. The end of these wakes the binding.
 func (r *Registrar) release(s passState, binding *v1beta1.TargetGroupBinding, left *events.Event) time.Duration {
-	done, rulesLeft := r.rules.released(binding)
+	done, rulesLeft := true, (*events.Event)(nil)
+	if s.vanished == nil || !s.vanished.recreated { // else they are the other binding's, of the same name
+		done, rulesLeft = r.rules.released(binding)
+	}
 	if !done {
-		return retry.Soonest(releasePause, r.statuses.Write(s.status, binding, status.Input{
+		return retry.Soonest(releasePause, r.writeStatus(s, binding, status.Input{
 			Generation: binding.Generation, Group: s.group.Snapshot(), Deleting: true, Rules: r.rules.state(s.key),
 		}))
 	}
@@ -102,7 +107,20 @@ func (r *Registrar) release(s passState, binding *v1beta1.TargetGroupBinding, le
 		both.Note += ". " + rulesLeft.Note
 		left = &both
 	}
-	return r.claims.Release(s.claims, binding, cmp.Or(left, rulesLeft))
+	left = cmp.Or(left, rulesLeft)
+	if s.vanished != nil {
+		return r.claims.Discard(s.claims, binding, left)
+	}
+	s.letGo()
+	return r.claims.Release(s.claims, binding, left)
+}
+
+// writeStatus has the status written of a binding that is there.
+func (r *Registrar) writeStatus(s passState, binding *v1beta1.TargetGroupBinding, in status.Input) time.Duration {
+	if s.vanished != nil {
+		return 0
+	}
+	return r.statuses.Write(s.status, binding, in)
 }
 
 // absent is a pass over a binding that does not exist.
@@ -127,7 +145,9 @@ func (r *Registrar) forget(key types.NamespacedName) {
 		m.status.Drop(r.Clock.Now())
 	}
 	r.bindings.forget(key)
-	r.rules.forget(key)
+	if !r.bindings.hasVanished(key) { // else they are to be removed first
+		r.rules.forget(key)
+	}
 	r.resolver.Holders.Hold(key, nil)
 	r.resolver.Selectors.Drop(key)
 }

@@ -40,6 +40,8 @@ type Claims struct {
 	giving    giving    // of the binding back to the incumbent
 	settlesAt time.Time // until then a pass that the incumbent began before the binding was ours may end
 
+	discarded bool // nothing is kept any more beside a binding that is gone
+
 	record        ownership.Record // of a shared group, nil before it was read; replaced as a whole
 	recordWritten bool             // there is a ConfigMap that says the same
 }
@@ -137,6 +139,13 @@ func (c *Claims) lacksFinalizer(binding *v1beta1.TargetGroupBinding) bool {
 // isOurs reports whether the binding has our finalizer, though the cache may not show it yet. The caller holds the lock.
 func (c *Claims) isOurs(binding *v1beta1.TargetGroupBinding) bool {
 	return c.mode.Holds(binding) || binding.ResourceVersion == c.version
+}
+
+// IsOurs reports whether the binding has our finalizer, though the cache may not show it yet.
+func (c *Claims) IsOurs(binding *v1beta1.TargetGroupBinding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isOurs(binding)
 }
 
 // AddsFinalizer reports whether the finalizer is being added: its end requeues the binding. A status that is written meanwhile

@@ -6,6 +6,7 @@ package claims
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
@@ -92,6 +94,43 @@ func (w *Writer) deleteRecord(ctx context.Context, record *corev1.ConfigMap) err
 		return nil
 	}
 	return err
+}
+
+// Discard has what we keep beside a binding deleted that went without our finalizer, and says when to come back after a failure. Left is
+// to be told then.
+func (w *Writer) Discard(c *Claims, binding *v1beta1.TargetGroupBinding, left *events.Event) (retryIn time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	retryIn, _ = w.start(c, binding, !c.discarded, func(ctx context.Context) error {
+		record, err := w.readConfigMap(ctx, binding)
+		if err != nil {
+			return fmt.Errorf("reading the record of our targets: %w", err)
+		}
+		if record != nil && record.Annotations[ownership.RecordedFor] == string(binding.UID) {
+			if err := w.deleteRecord(ctx, record); err != nil {
+				return fmt.Errorf("deleting the record of our targets: %w", err)
+			}
+		}
+		if left != nil {
+			w.reporter.Event(binding, *left)
+		}
+		c.setDiscarded()
+		return nil
+	})
+	return retryIn
+}
+
+func (c *Claims) setDiscarded() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discarded = true
+}
+
+// IsDiscarded reports whether Discard has done its work.
+func (c *Claims) IsDiscarded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.discarded
 }
 
 // nextRecord is what the record must hold once the plan is being carried out: every target of ours that is or may be in

@@ -79,6 +79,12 @@ func LostRecord(configMap, arn string) events.Event {
 		"listed them, is gone. Deregister them yourself", arn, configMap)
 }
 
+// LostBinding says of a binding that is gone although nobody can have deleted it what becomes of its targets.
+func LostBinding(arn string) events.Event {
+	return events.Warning("BindingLost", "Cleanup", "The binding is gone although it had targetgate's finalizer, as after a restore of the "+
+		"API server's data: its targets stay registered in %s. Create it again; to have them deregistered, delete it then", arn)
+}
+
 // IgnoredRecord says that a record of a shared group is not believed: it is that of an earlier binding, or nobody knows whose it is.
 func IgnoredRecord(configMap string, ofEarlier bool) events.Event {
 	if ofEarlier {
