@@ -24,21 +24,26 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// leaveOutUnserved leaves out members that are here for their finalizers alone and have nothing here: whoever may write an Ingress can give
-// it the finalizer of any group.
+// leaveOutUnserved leaves out members that are not invited and have nothing here.
 func (p *pass) leaveOutUnserved() {
 	var members []membership.Member
 	for _, m := range p.members.Active {
-		isIts := func(g stack.TargetGroup) bool { return plan.MayBeOf(&g, membership.NameOf(m.Ingress), p.seen.Bindings) }
-		if p.unasked[m.Ingress.UID] && !(statuses{p}).isServed(m.Ingress) && !slices.ContainsFunc(p.seen.TargetGroups, isIts) {
+		if m.Uninvited != nil && !p.isHere(m) {
 			if !membership.HoldsTooMany(m.Ingress.Finalizers) { // who is told once, and not in each group
-				teller{p}.warn(m.Ingress, reasonBuild, buildFailed, m.Fault.Error())
+				teller{p}.warn(m.Ingress, reasonBuild, buildFailed, m.Uninvited.Error())
 			}
 			continue
 		}
 		members = append(members, m)
 	}
 	p.members.Active, p.lookups = members, lookups{}
+}
+
+// isHere reports whether something is served for the member in the group, or was, until the load balancer of the group went.
+func (p *pass) isHere(m membership.Member) bool {
+	isIts := func(g stack.TargetGroup) bool { return plan.MayBeOf(&g, membership.NameOf(m.Ingress), p.seen.Bindings) }
+	return statuses{p}.isServed(m.Ingress) || slices.ContainsFunc(p.seen.TargetGroups, isIts) ||
+		m.Fault == nil && len(p.seen.LoadBalancers) == 0 && len(m.Ingress.Status.LoadBalancer.Ingress) > 0
 }
 
 // claims puts the finalizer of the group on members, and takes it off.

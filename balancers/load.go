@@ -45,7 +45,7 @@ func (r *Reconciler) settings(ctx context.Context) (membership.Objects, error) {
 			return membership.Objects{}, fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
-	out := membership.Objects{Class: r.Class, Namespaces: map[string]map[string]string{}}
+	out := membership.Objects{Class: r.Class, Switches: r.Switches, Namespaces: map[string]map[string]string{}}
 	for i := range classes.Items {
 		out.Classes = append(out.Classes, &classes.Items[i])
 	}
@@ -94,11 +94,9 @@ func (p *pass) load(ctx context.Context) (membership.Members, error) {
 	classified := membership.Classify(objects.Of(p.group))
 	members := membership.Groups(classified)[p.group]
 	p.stray = membership.Strays(classified)[p.group]
-	p.elsewhere, p.unasked = map[types.UID]bool{}, map[types.UID]bool{}
+	p.elsewhere = map[types.UID]bool{}
 	for _, c := range classified {
-		isHere := c.Ours && c.Group == p.group
-		p.elsewhere[c.Ingress.UID] = c.Ours && !isHere
-		p.unasked[c.Ingress.UID] = !isHere && p.group.IsExplicit() && c.Fault != nil
+		p.elsewhere[c.Ingress.UID] = c.Ours && c.Group != p.group
 	}
 	inactive := members.Inactive
 	members.Inactive = nil

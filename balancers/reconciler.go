@@ -52,8 +52,9 @@ type Reconciler struct {
 	Stacks Stacks
 
 	// Options say how stacks are built, Class is --ingress-class.
-	Options input.Options
-	Class   string
+	Options  input.Options
+	Class    string
+	Switches membership.Switches
 	// MaxConcurrentReconciles is how many groups are worked on at once.
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
@@ -135,7 +136,6 @@ type pass struct {
 	members membership.Members
 	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
 	elsewhere    map[types.UID]bool
-	unasked      map[types.UID]bool // those with a fault that do not ask to be in the group, which is an explicit one
 	unclaimed    map[types.UID]bool // the active ones that could not get the finalizer
 	mentioned    bool               // an Ingress names the group, whoever's it is
 	stray        membership.Member  // that belongs to no group because of its fault

@@ -55,7 +55,10 @@ type Route struct {
 }
 
 // Flags are those of the controller that routes depend on.
-type Flags struct{ IngressClass, DefaultTargetType string }
+type Flags struct {
+	IngressClass, DefaultTargetType string
+	Switches                        membership.Switches
+}
 
 // RoutesOf finds the routes of an Ingress with the code that makes rules of it. It asks nothing of AWS: settings that have to be looked
 // up there are not checked.
@@ -82,7 +85,9 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 	if err := snapshot.Get(ctx, key, object); err != nil {
 		return out, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
 	}
-	out.Unsure = snapshot.isUnsure()
+	if out.Unsure = snapshot.isUnsure(); !out.Unsure {
+		reconciler.Switches = flags.Switches
+	}
 	err := out.find(ctx, reconciler, object)
 	out.Unread, out.Unsure = snapshot.unread, out.Unsure && out.Group == "" && len(out.Finalizers) == 0
 	out.Fewer = slices.Contains(snapshot.unread, otherIngresses) && out.Group != "" && !strings.Contains(out.Group, "/")
@@ -216,7 +221,7 @@ func (s *Snapshot) withoutAWS(ctx context.Context, class string) error {
 	}
 	for i := range params.Items {
 		object := params.Items[i].DeepCopy()
-		object.Spec.Subnets = nil
+		object.Spec.Subnets, object.Spec.SecurityGroups = nil, nil
 		if err := s.unselect(ctx, object); err != nil {
 			return err
 		}

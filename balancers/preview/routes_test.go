@@ -55,6 +55,19 @@ func TestRoutesOfAnIngress(t *testing.T) {
 	}
 }
 
+// A switch that the controller has says why an Ingress is in no group.
+func TestRoutesThatASwitchForbids(t *testing.T) {
+	p := newPreview(t, &account{}, webService+ingressOf("a"))
+	flags := Flags{IngressClass: "alb", DefaultTargetType: "instance", Switches: membership.Switches{ForbidGroupName: true}}
+	got, err := RoutesOf(t.Context(), p.Snapshot.Client, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Group != "" || len(got.Faults) != 1 || !strings.Contains(got.Faults[0].Error(), "--disable-ingress-group-name-annotation") {
+		t.Errorf("group %q, faults %v, want none, and why", got.Group, got.Faults)
+	}
+}
+
 func TestRoutesThatLeadNowhere(t *testing.T) {
 	shadowed := strings.ReplaceAll(ingressOf("a"), "a.example.com", "0.example.com")
 	for _, c := range []struct {

@@ -92,6 +92,11 @@ type IngressClassParamsSpec struct {
 	// InboundCIDRs are the addresses that may send to load balancers.
 	// +optional
 	InboundCIDRs []string `json:"inboundCIDRs,omitempty"`
+	// SecurityGroups are the IDs or Name tags of the security groups of load balancers, as in the annotation security-groups, which does not
+	// count beside them. aws-load-balancer-controller does not know this field.
+	// +kubebuilder:validation:MaxItems=16
+	// +optional
+	SecurityGroups []string `json:"securityGroups,omitempty"`
 	// SSLPolicy is the security policy of HTTPS listeners.
 	// +optional
 	SSLPolicy string `json:"sslPolicy,omitempty"`

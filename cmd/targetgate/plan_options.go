@@ -88,7 +88,6 @@ func (o *planOptions) hideOthers(all, own *pflag.FlagSet) {
 		"cluster-name", "disable-restricted-sg-rules", "feature-gates", "kubeconfig", "watch-namespace")
 	idle := []string{
 		"aws-role-session-name", "aws-role-session-tags", "ingress-max-concurrent-reconciles", "ingress-drift-interval",
-		"disable-ingress-class-annotation", "disable-ingress-group-name-annotation",
 	}
 	all.VisitAll(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) == nil && !slices.Contains(shown, f.Name) && !strings.HasPrefix(f.Name, "aws-") || slices.Contains(idle, f.Name) {

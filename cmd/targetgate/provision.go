@@ -29,6 +29,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
@@ -46,8 +47,8 @@ type provisionOptions struct {
 	Workers       int
 	DriftInterval time.Duration
 	SettleTime    time.Duration
-	// ForbidClassAnnotation and ForbidGroupName have the webhook refuse new uses of annotations.
-	ForbidClassAnnotation, ForbidGroupName bool
+	// Switches hold in the webhook and in each pass.
+	Switches membership.Switches
 	// SecretsLabel is key=value of Secrets that may be read; "" for all.
 	SecretsLabel string
 	Ingress      input.Options
@@ -64,10 +65,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.StringVar(&o.Class, "ingress-class", "alb",
 		"Value of the annotation kubernetes.io/ingress.class of Ingresses that targetgate manages. "+
 			"If empty, those without any class are managed, too.")
-	flags.BoolVar(&o.ForbidClassAnnotation, "disable-ingress-class-annotation", false,
-		"Refuse new uses of the annotation kubernetes.io/ingress.class.")
-	flags.BoolVar(&o.ForbidGroupName, "disable-ingress-group-name-annotation", false,
-		"Refuse new uses of the annotation alb.ingress.kubernetes.io/group.name.")
+	addSwitches(flags, &o.Switches)
 	flags.StringVar(&i.DefaultScheme, "default-load-balancer-scheme", i.DefaultScheme,
 		"Scheme of load balancers whose Ingresses set none: internal or internet-facing.")
 	flags.StringVar(&i.DefaultTargetType, "default-target-type", i.DefaultTargetType,
@@ -114,6 +112,16 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		o.names = append(o.names, f.Name)
 		all.AddFlag(f)
 	})
+}
+
+func addSwitches(flags *pflag.FlagSet, switches *membership.Switches) {
+	flags.BoolVar(&switches.ForbidClassAnnotation, "disable-ingress-class-annotation", false,
+		"Refuse new uses of the annotation kubernetes.io/ingress.class. An Ingress that has it all the same is not served.")
+	flags.BoolVar(&switches.ForbidGroupName, "disable-ingress-group-name-annotation", false,
+		"Refuse new uses of the annotation alb.ingress.kubernetes.io/group.name. An Ingress that has it all the same is not served.")
+	flags.BoolVar(&switches.IgnoreClassAnnotation, "ignore-ingress-class-annotation", false,
+		"Ignore the annotation kubernetes.io/ingress.class: spec.ingressClassName, or the default IngressClass, decides alone. "+
+			"Ingresses served by their annotation stay as they are until they set spec.ingressClassName.")
 }
 
 func addQuotas(flags *pflag.FlagSet, limits *input.Limits) {
@@ -247,7 +255,7 @@ func newReconciler(opts *options, view *account.View, lookup *lookup.Lookup, c c
 		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())
 		},
-		Options: o.Ingress, Class: o.Class, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
+		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
 		SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
 	}
 }
@@ -267,6 +275,7 @@ func (o *provisionOptions) reviews() *ingresses.Options {
 		return nil
 	}
 	return &ingresses.Options{
-		Class: o.Class, ForbidClassAnnotation: o.ForbidClassAnnotation, ForbidGroupName: o.ForbidGroupName, Build: o.Ingress,
+		Class: o.Class, Build: o.Ingress, ForbidClassAnnotation: o.Switches.ForbidClassAnnotation,
+		ForbidGroupName: o.Switches.ForbidGroupName, IgnoreClassAnnotation: o.Switches.IgnoreClassAnnotation,
 	}
 }

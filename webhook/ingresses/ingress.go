@@ -46,14 +46,14 @@ func (v *validator) review(ctx context.Context, req *request) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	classified := membership.Classify(objects)[0]
-	if refusal := v.refusal(now, before, objects, classified); refusal != "" {
+	is := classify(objects, now)
+	if refusal := v.refusal(change{now, before, is, classify(objects, before)}, objects); refusal != "" {
 		return verdict{refusal: refusal}, nil
 	}
 	if tooLarge {
-		return v.unchecked(classified), nil
+		return v.unchecked(is), nil
 	}
-	warnings, err := v.warnings(ctx, classified)
+	warnings, err := v.warnings(ctx, is)
 	return verdict{warnings: warnings}, err
 }
 
@@ -65,7 +65,7 @@ func isSame(now, before *networkingv1.Ingress) bool {
 func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (membership.Objects, error) {
 	var params ingressapi.IngressClassParamsList
 	name := ptr.Deref(now.Spec.IngressClassName, "")
-	if hasClassAnnotation(now) { // which decides alone
+	if v.hasClassAnnotation(now) { // which decides alone
 		name = ""
 	}
 	classes, err := v.classes(ctx, name)
@@ -73,7 +73,8 @@ func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (mem
 		return membership.Objects{}, fmt.Errorf("listing IngressClasses and IngressClassParams: %w", err)
 	}
 	out := membership.Objects{
-		Class: v.options.Class, Classes: classes, Ingresses: []*networkingv1.Ingress{now}, Namespaces: map[string]map[string]string{},
+		Class: v.options.Class, Classes: classes, Namespaces: map[string]map[string]string{},
+		Switches: membership.Switches{IgnoreClassAnnotation: v.options.IgnoreClassAnnotation}, // the others are about changes
 	}
 	for i := range params.Items {
 		out.Params = append(out.Params, &params.Items[i])
@@ -104,49 +105,64 @@ func (v *validator) classes(ctx context.Context, name string) (all []*networking
 	return all, nil
 }
 
+// classify says whose the Ingress is; that of one without a name, which is not there, is nobody's.
+func classify(objects membership.Objects, ingress *networkingv1.Ingress) membership.Classified {
+	if ingress.Name == "" {
+		return membership.Classified{}
+	}
+	objects.Ingresses = []*networkingv1.Ingress{ingress}
+	return membership.Classify(objects)[0]
+}
+
+// change is an Ingress and what is made of it, now and before. Annotations of one that was not ours before count for nothing: else two
+// changes could do what one may not.
+type change struct {
+	now, before *networkingv1.Ingress // before has no name if it is new
+	is, was     membership.Classified
+}
+
 // refusal is why the Ingress is refused, "" if it is not: for what aws-load-balancer-controller refuses, and for a group that is kept for
 // other Ingresses, as far as this change makes it.
-func (v *validator) refusal(now, before *networkingv1.Ingress, objects membership.Objects, c membership.Classified) string {
-	switch class := ptr.Deref(now.Spec.IngressClassName, ""); {
-	case class != ptr.Deref(before.Spec.IngressClassName, "") && !hasClassAnnotation(now) && isMissing(class, objects.Classes):
-		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
-	case c.Fault != nil && c.Fault.Field == "spec.ingressClassName" && before.Name == "":
-		return c.Fault.Error()
-	case !c.Ours:
-		return excluded(now, before, c)
-	}
-	if refusal := v.forbidden(now, before); refusal != "" {
+func (v *validator) refusal(c change, objects membership.Objects) string {
+	if refusal := v.classRefusal(c, objects); refusal != "" {
 		return refusal
 	}
-	if err := ingress.CheckConditions(now); err != nil {
+	if refusal := v.groupRefusal(c); refusal != "" || !c.is.Ours {
+		return refusal
+	}
+	if err := ingress.CheckConditions(c.now); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// excluded refuses to join a group that is kept for others.
-func excluded(now, before *networkingv1.Ingress, c membership.Classified) string {
-	if !c.Excluded || now.Annotations[groupAnnotation] == before.Annotations[groupAnnotation] {
-		return ""
+func (v *validator) classRefusal(c change, objects membership.Objects) string {
+	class, isNew := ptr.Deref(c.now.Spec.IngressClassName, ""), c.before.Name == ""
+	isNamed := class != ptr.Deref(c.before.Spec.IngressClassName, "") && !v.hasClassAnnotation(c.now)
+	switch {
+	case isNamed && isMissing(class, objects.Classes):
+		return fmt.Sprintf("spec.ingressClassName %q: there is no IngressClass of this name: create it, or name one that there is", class)
+	case isNew && c.is.Fault != nil && c.is.Fault.Field == "spec.ingressClassName":
+		return c.is.Fault.Error()
+	case v.options.ForbidClassAnnotation && objects.ByAnnotation(c.now) && !objects.ByAnnotation(c.before):
+		return membership.ForbiddenClass().Error()
 	}
-	return c.Fault.Error()
+	return ""
+}
+
+func (v *validator) groupRefusal(c change) string {
+	isOther := c.is.Group != c.was.Group
+	switch {
+	case c.is.Excluded && (!c.was.Excluded || isOther):
+		return c.is.Fault.Error()
+	case v.options.ForbidGroupName && c.is.Ours && c.is.IsByName() && (!c.was.Ours || isOther):
+		return membership.ForbiddenGroup().Error()
+	}
+	return ""
 }
 
 func isMissing(class string, all []*networkingv1.IngressClass) bool {
 	return class != "" && !slices.ContainsFunc(all, func(c *networkingv1.IngressClass) bool { return c.Name == class })
-}
-
-// forbidden says which new use of an annotation a flag forbids.
-func (v *validator) forbidden(now, before *networkingv1.Ingress) string {
-	if v.options.ForbidClassAnnotation && hasClassAnnotation(now) && now.Annotations[classAnnotation] != before.Annotations[classAnnotation] {
-		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-class-annotation: set spec.ingressClassName",
-			classAnnotation)
-	}
-	if name, set := now.Annotations[groupAnnotation]; v.options.ForbidGroupName && set && name != before.Annotations[groupAnnotation] {
-		return fmt.Sprintf("new usage of the annotation %s is forbidden by --disable-ingress-group-name-annotation: "+
-			"use a class whose IngressClassParams set spec.group.name", groupAnnotation)
-	}
-	return ""
 }
 
 const (
@@ -154,9 +170,10 @@ const (
 	groupAnnotation = annotation.Prefix + "group.name"
 )
 
-func hasClassAnnotation(i *networkingv1.Ingress) bool {
+// hasClassAnnotation reports whether the class annotation decides, whoever's it names.
+func (v *validator) hasClassAnnotation(i *networkingv1.Ingress) bool {
 	_, set := i.Annotations[classAnnotation]
-	return set
+	return set && !v.options.IgnoreClassAnnotation
 }
 
 // warnings are what else is wrong with an Ingress of ours.

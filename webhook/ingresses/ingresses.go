@@ -31,6 +31,8 @@ type Options struct {
 	Class string
 	// ForbidClassAnnotation and ForbidGroupName refuse new uses of annotations.
 	ForbidClassAnnotation, ForbidGroupName bool
+	// IgnoreClassAnnotation is --ignore-ingress-class-annotation.
+	IgnoreClassAnnotation bool
 	// Build says how load balancers are made.
 	Build input.Options
 }

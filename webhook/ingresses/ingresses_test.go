@@ -338,3 +338,43 @@ func TestAGroupThatIsKeptForItsClass(t *testing.T) {
 		t.Errorf("staying: allowed %v, warnings %q", got.Allowed, got.Warnings)
 	}
 }
+
+// What a flag forbids at once is not let in by two steps either: what was not ours, or had a fault, counts for nothing.
+func TestForbiddenAnnotationsAreNotLetInByTwoSteps(t *testing.T) {
+	kept := &ingressapi.IngressClassParams{
+		ObjectMeta: metav1.ObjectMeta{Name: "edge", Annotations: map[string]string{membership.ExclusiveAnnotation: "true"}},
+		Spec:       ingressapi.IngressClassParamsSpec{Group: &ingressapi.Group{Name: "kept"}},
+	}
+	objects := []client.Object{class("alb", ours, false), class("nginx", "k8s.io/nginx", false), kept}
+	server := newServer(t, Options{Class: "alb", ForbidGroupName: true, ForbidClassAnnotation: true}, objects...)
+	withFinalizer := newIngress("nginx", "group.name=victim")
+	withFinalizer.Finalizers = []string{"group.ingress.k8s.aws/victim"}
+	ofVictim := newIngress("alb", "group.name=victim")
+	ofVictim.Finalizers = withFinalizer.Finalizers
+	for name, c := range map[string]struct{ first, second *networkingv1.Ingress }{
+		"group of another class":             {newIngress("nginx", "group.name=victim"), newIngress("alb", "group.name=victim")},
+		"the same, with a finalizer":         {withFinalizer, ofVictim},
+		"group without class":                {newIngress("", "group.name=victim"), newIngress("alb", "group.name=victim")},
+		"group of no class that exists":      {newIngress("", "kubernetes.io/ingress.class=gone", "group.name=victim"), newIngress("alb", "group.name=victim")},
+		"class annotation with a bad group":  {newIngress("", "kubernetes.io/ingress.class=alb", "group.name=BAD_NAME"), newIngress("", "kubernetes.io/ingress.class=alb")},
+		"class annotation of another":        {newIngress("", "kubernetes.io/ingress.class=nginx"), newIngress("", "kubernetes.io/ingress.class=alb")},
+		"a bad group, then a good one":       {newIngress("alb", "group.name=BAD_NAME"), newIngress("alb", "group.name=victim")},
+		"a kept group, of another class":     {newIngress("nginx", "group.name=kept"), newIngress("alb", "group.name=kept")},
+		"a kept group, then without a class": {newIngress("", "group.name=kept"), newIngress("alb", "group.name=kept")},
+	} {
+		first := ask(t, server, Path, c.first, nil)
+		second := ask(t, server, Path, c.second, client.Object(c.first))
+		if first.Allowed && second.Allowed {
+			t.Errorf("%s: both steps are allowed", name)
+		}
+	}
+}
+
+// With --ignore-ingress-class-annotation IngressClasses decide, and so their IngressClassParams.
+func TestTheClassAnnotationIsIgnored(t *testing.T) {
+	server := newServer(t, Options{Class: "alb", IgnoreClassAnnotation: true}, class("alb", ours, false), class("nginx", "k8s.io/nginx", false))
+	check(t, ask(t, server, Path, newIngress("", "kubernetes.io/ingress.class=alb", "scheme=public"), nil), "", "")
+	check(t, ask(t, server, Path, newIngress("nginx", "kubernetes.io/ingress.class=alb", "scheme=public"), nil), "", "")
+	check(t, ask(t, server, Path, newIngress("alb", "kubernetes.io/ingress.class=nginx", "scheme=public"), nil), "", "scheme")
+	check(t, ask(t, server, Path, newIngress("gone", "kubernetes.io/ingress.class=nginx"), nil), `spec.ingressClassName "gone"`, "")
+}

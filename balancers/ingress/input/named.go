@@ -43,6 +43,15 @@ func WebACLName(m membership.Member) string {
 	return cmp.Or(m.Settings().WAFv2ACLName, m.Ingress.Annotations[annotation.WAFv2ACLName.FullName()])
 }
 
+// SecurityGroupsOf are the IDs and names of the security groups that the member gives the load balancer. Those of params count first.
+func SecurityGroupsOf(m membership.Member) ([]string, error) {
+	if ofParams := m.Settings().SecurityGroups; len(ofParams) > 0 {
+		return annotation.SecurityGroups.Parse(strings.Join(ofParams, ","))
+	}
+	entries, _, err := annotation.SecurityGroups.In(m.Ingress.Annotations)
+	return entries, err
+}
+
 // ClassicACLKey is the annotation by which the member gives a web ACL of AWS WAF Classic.
 func ClassicACLKey(m membership.Member) annotation.Key[string] {
 	if _, ok := m.Ingress.Annotations[annotation.WAFClassicACL.FullName()]; ok {

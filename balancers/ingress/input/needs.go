@@ -95,7 +95,7 @@ func getsIPv6(member membership.Member, lb *stack.LoadBalancer) bool {
 
 func (n *Needs) addMember(member membership.Member, options Options) {
 	ingress := member.Ingress
-	groups, _, _ := annotation.SecurityGroups.In(ingress.Annotations)
+	groups, _ := SecurityGroupsOf(member) // wrong ones need nothing
 	front, _, _ := annotation.FrontSecurityGroups.In(ingress.Annotations)
 	for _, entry := range slices.Concat(groups, front) {
 		if !isSecurityGroupID(entry) {

@@ -42,7 +42,8 @@ type Objects struct {
 	// Namespaces are their labels, by name.
 	Namespaces map[string]map[string]string
 	// Class is --ingress-class.
-	Class string
+	Class    string
+	Switches Switches
 }
 
 // IsOfParams reports whether Ingresses may belong to the group by the params of their class, without a word of it themselves.
@@ -81,8 +82,10 @@ type Classified struct {
 	Group  Group
 	Order  int64
 	Params *v1beta1.IngressClassParams // of its class, nil for none
-	// Excluded says that the Fault is to name a group that others' IngressClassParams keep for their classes.
+	// Excluded says that the Fault is to name a group that others' IngressClassParams keep for their classes, or what a switch forbids.
 	Excluded bool
+	// Uninvited is what a switch says of an Ingress that has the group's finalizer: it belongs to the group if it is served there.
+	Uninvited *annotation.Fault
 	// Fault is why it is not known what the Ingress asks for, although it seems to be ours: its class, its group's name or its order.
 	Fault *annotation.Fault
 }
@@ -117,7 +120,9 @@ func (o Objects) ask(c *Classified) *annotation.Fault {
 		c.Params, fault = o.paramsOf(c.Ingress, class)
 	}
 	if fault == nil && ours {
-		fault = o.join(c)
+		if fault = o.join(c); fault == nil {
+			fault = o.forbid(c)
+		}
 		c.Ours = fault == nil
 	}
 	if c.Ours {
@@ -143,9 +148,18 @@ func tooMany(ingress *networkingv1.Ingress) *annotation.Fault {
 
 // classOf is the Ingress's class and whether it is ours. There is none where the annotation decides, or nothing at all.
 func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *annotation.Fault) {
-	if name, ok := ingress.Annotations[classAnnotation]; ok {
+	if name, ok := ingress.Annotations[classAnnotation]; ok && !o.Switches.IgnoreClassAnnotation {
 		return nil, name == cmp.Or(o.Class, emptyClass), nil
 	}
+	class, ours, fault = o.classByName(ingress)
+	if fault == nil && !ours {
+		fault = o.ignored(ingress)
+	}
+	return class, ours, fault
+}
+
+// classByName is classOf as spec.ingressClassName, or the default class, says it.
+func (o Objects) classByName(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *annotation.Fault) {
 	if name := ingress.Spec.IngressClassName; name != nil {
 		i := slices.IndexFunc(o.Classes, func(class *networkingv1.IngressClass) bool { return class.Name == *name })
 		if i < 0 {

@@ -174,6 +174,41 @@ spec: {ingressClassName: nginx}`)
 	}
 }
 
+// With the switch on, classes decide. What was made by the annotation stays until the Ingress has a class.
+func TestTheClassAnnotationIsIgnored(t *testing.T) {
+	const ownFinalizer = "finalizers: [ingress.k8s.aws/resources], "
+	for name, tc := range map[string]struct {
+		ingress, group, fault string
+	}{
+		"the annotation alone":            {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: alb}}}`},
+		"beside another's class":          {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: alb}}, spec: {ingressClassName: nginx}}`},
+		"beside a class of ours":          {ingress: `{metadata: {annotations: {kubernetes.io/ingress.class: nginx}}, spec: {ingressClassName: alb}}`, group: "shop/web"},
+		"of one that was made before":     {ingress: `{metadata: {` + ownFinalizer + `annotations: {kubernetes.io/ingress.class: alb}}}`, fault: "names no IngressClass of controller"},
+		"of one that has another's class": {ingress: `{metadata: {` + ownFinalizer + `annotations: {kubernetes.io/ingress.class: alb}}, spec: {ingressClassName: nginx}}`, fault: `value "nginx"`},
+		"of one that has ours, too":       {ingress: `{metadata: {` + ownFinalizer + `annotations: {kubernetes.io/ingress.class: alb}}, spec: {ingressClassName: alb}}`, group: "shop/web"},
+		"of one that was another's":       {ingress: `{metadata: {` + ownFinalizer + `annotations: {kubernetes.io/ingress.class: nginx}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ingresses := fixture.Parse[networkingv1.Ingress](t, tc.ingress)
+			ingresses[0].Namespace, ingresses[0].Name = "shop", "web"
+			got := Classify(Objects{
+				Classes: fixture.Parse[networkingv1.IngressClass](t, testClasses), Class: "alb", Ingresses: ingresses,
+				Switches: Switches{IgnoreClassAnnotation: true},
+			})[0]
+			group, fault := "", ""
+			if got.Ours {
+				group = got.Group.String()
+			}
+			if got.Fault != nil {
+				fault = got.Fault.Error()
+			}
+			if group != tc.group || (fault == "") != (tc.fault == "") || !strings.Contains(fault, tc.fault) {
+				t.Errorf("group %q, fault %q; want %q, %q", group, fault, tc.group, tc.fault)
+			}
+		})
+	}
+}
+
 // A group that params keep for their classes is for no other Ingress. One that was in it before stays as it is.
 func TestAGroupThatIsKept(t *testing.T) {
 	for name, tc := range map[string]struct {

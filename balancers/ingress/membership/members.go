@@ -23,6 +23,9 @@ type Member struct {
 	Fault *annotation.Fault
 	// Over holds it unread, as it asks for more than has room in the budget of its group (input.Budget).
 	Over *annotation.Fault
+	// Uninvited is what the member is told if nothing of it is served in the group, in which it has no part then. It has the finalizer of
+	// an explicit group, which whoever may write an Ingress can give it.
+	Uninvited *annotation.Fault
 }
 
 // Members are the Ingresses of a group.
@@ -45,13 +48,19 @@ func Groups(classified []Classified) map[Group]Members {
 	for _, c := range classified {
 		member := Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
 		if c.Ours {
-			groups[c.Group] = groups[c.Group].with(member)
+			invited := member
+			invited.Uninvited = c.Uninvited
+			groups[c.Group] = groups[c.Group].with(invited)
 		}
 		for _, group := range groupsHeld(c.Ingress) {
 			switch {
 			case c.Ours && group == c.Group:
 			case c.Fault != nil && (!c.Ours || HoldsTooMany(c.Ingress.Finalizers)):
-				groups[group] = groups[group].with(member)
+				held := member
+				if group.IsExplicit() {
+					held.Uninvited = c.Fault
+				}
+				groups[group] = groups[group].with(held)
 			default:
 				members := groups[group]
 				members.Inactive = append(members.Inactive, c.Ingress)

@@ -84,7 +84,7 @@ func (r settingsReader) readFrontSettings() {
 		Annotation: annotation.FrontSubnets.FullName(),
 	})
 	say(r.Reading, annotation.FrontAllocations, "", "", commas)
-	r.addSecurityGroups(annotation.FrontSecurityGroups)
+	r.readSecurityGroups(annotation.FrontSecurityGroups)
 	attributes, _ := get(r.Reading, annotation.FrontAttributes)
 	r.addKeys(annotation.FrontAttributes.Name, attributes, annotation.Fault{Annotation: annotation.FrontAttributes.FullName()})
 	tags := r.tagsIn(annotation.FrontTags)

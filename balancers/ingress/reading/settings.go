@@ -169,18 +169,28 @@ func (r settingsReader) addSubnets(setting string, entries []string, from annota
 
 // readAccess reads who may send to the load balancer, and whether it may send to its targets.
 func (r settingsReader) readAccess() {
-	r.addSecurityGroups(annotation.SecurityGroups)
+	if ofParams := strings.Join(r.params.SecurityGroups, ","); ofParams != "" {
+		entries, err := input.SecurityGroupsOf(r.Member)
+		if err != nil {
+			r.Fail(r.paramsFault(securityGroupsField, ofParams, err.Error()))
+		}
+		r.addSecurityGroups(annotation.SecurityGroups.Name, entries, r.paramsFault(securityGroupsField, ofParams, ""))
+	} else {
+		r.readSecurityGroups(annotation.SecurityGroups)
+	}
 	if manage, set := get(r.Reading, annotation.ManageBackendRules); set {
 		r.add(annotation.ManageBackendRules.Name, YesNo(manage), annotation.Fault{Annotation: annotation.ManageBackendRules.FullName()})
 	}
 }
 
+const securityGroupsField = "spec.securityGroups"
+
 // Settle leaves out what members say that does not count beside what others say, or are silent about.
 func Settle(readings []*Reading) {
 	noRedirect := slices.IndexFunc(readings, func(r *Reading) bool { return r.wrongRedirect() != nil })
 	giveGroups := slices.ContainsFunc(readings, func(r *Reading) bool {
-		entries, _, _ := annotation.SecurityGroups.In(r.Annotations())
-		return len(entries) > 0
+		entries, err := input.SecurityGroupsOf(r.Member)
+		return err == nil && len(entries) > 0
 	})
 	for _, r := range readings {
 		if noRedirect >= 0 {
@@ -220,20 +230,24 @@ func (r settingsReader) namesIn(key annotation.Key[[]string]) []string {
 	return entries
 }
 
-// addSecurityGroups adds a vote for the security groups of the IDs and names in an annotation.
-func (r settingsReader) addSecurityGroups(key annotation.Key[[]string]) {
-	entries := r.namesIn(key)
+// readSecurityGroups reads the security groups of the IDs and names in an annotation.
+func (r settingsReader) readSecurityGroups(key annotation.Key[[]string]) {
+	from := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
+	r.addSecurityGroups(key.Name, r.namesIn(key), from)
+}
+
+// addSecurityGroups adds a vote for the security groups of these IDs and names.
+func (r settingsReader) addSecurityGroups(setting string, entries []string, from annotation.Fault) {
 	if len(entries) == 0 || r.in.Alone {
 		return
 	}
-	from := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
 	ids, err := r.in.AWS.SecurityGroupIDs(entries)
 	if err != nil {
 		from.Reason = err.Error()
 		r.Fail(from)
 		return
 	}
-	r.add(key.Name, strings.Join(ids, ","), from)
+	r.add(setting, strings.Join(ids, ","), from)
 }
 
 // paramsAttributes are attributes as params have them.

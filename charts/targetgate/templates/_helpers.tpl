@@ -195,6 +195,7 @@ namespaceSelector:
   (list "enable-waf" .Values.enableWaf)
   (list "enable-wafv2" .Values.enableWafv2)
   (list "disable-ingress-class-annotation" .Values.disableIngressClassAnnotation)
+  (list "ignore-ingress-class-annotation" .Values.ignoreIngressClassAnnotation)
   (list "disable-ingress-group-name-annotation" .Values.disableIngressGroupNameAnnotation)
   (list "ingress-max-concurrent-reconciles" .Values.ingressMaxConcurrentReconciles)
   (list "ingress-drift-interval" .Values.ingressDriftInterval)

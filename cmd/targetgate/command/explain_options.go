@@ -125,6 +125,13 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
 	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
 	flags.StringVar(&o.Ingress.IngressClass, "ingress-class", "alb", "For ingress: the flag of targetgate with that name.")
+	for name, flag := range map[string]*bool{
+		"disable-ingress-class-annotation":      &o.Ingress.Switches.ForbidClassAnnotation,
+		"disable-ingress-group-name-annotation": &o.Ingress.Switches.ForbidGroupName,
+		"ignore-ingress-class-annotation":       &o.Ingress.Switches.IgnoreClassAnnotation,
+	} {
+		flags.BoolVar(flag, name, false, "For ingress: the flag of targetgate with that name.")
+	}
 	flags.StringVar(&o.Ingress.DefaultTargetType, "default-target-type", input.DefaultOptions("", "").DefaultTargetType,
 		"For ingress: the flag of targetgate with that name, instance or ip.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", "",
