@@ -83,6 +83,10 @@ func (p claims) release(ctx context.Context) (errs error) {
 		if !p.isTakenAway(member) {
 			continue
 		}
+		if !p.isClaimed(member) { // somebody else has taken it off
+			p.memory.forget(member.UID)
+			continue
+		}
 		if err := client.IgnoreNotFound(p.patch(ctx, member, controllerutil.RemoveFinalizer)); err != nil {
 			errs = errors.Join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
 			continue

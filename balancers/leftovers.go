@@ -89,10 +89,10 @@ func isMentioned(group membership.Group, all []*networkingv1.Ingress) bool {
 	})
 }
 
-// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, as only a finalizer
-// could tell us to delete it, or what another controller may be making.
+// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, unless this process
+// has seen that the last Ingress was deleted, or what another controller may be making.
 func (p *pass) isOrphaned() bool {
-	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer())
+	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer() && !p.vanished)
 }
 
 // hasLoadBalancer reports whether one is seen.

@@ -107,7 +107,7 @@ func (p *pass) load(ctx context.Context) (membership.Members, error) {
 			members.Inactive = append(members.Inactive, member)
 		}
 	}
-	return members, nil
+	return members, p.findVanished(ctx, objects, &members)
 }
 
 // observer finds out what there is of the group: its stack in AWS, its bindings in the cluster.

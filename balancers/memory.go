@@ -30,7 +30,9 @@ type memories struct {
 
 // memory is what is remembered of a group.
 type memory struct {
-	told    map[told]bool
+	told map[told]bool
+	// held are the Ingresses that have, or had, the finalizer of the group, as they were seen last; read only.
+	held    map[types.UID]*networkingv1.Ingress
 	refused map[types.UID]refusal
 	// inactive is since when a load balancer was seen that is not active, by ARN.
 	inactive map[string]time.Time
@@ -71,7 +73,8 @@ func (m *memories) of(group membership.Group, now time.Time) *memory {
 	}
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
-			told: map[told]bool{}, refused: map[types.UID]refusal{}, inactive: map[string]time.Time{}, moved: map[string]time.Time{},
+			told: map[told]bool{}, held: map[types.UID]*networkingv1.Ingress{},
+			refused: map[types.UID]refusal{}, inactive: map[string]time.Time{}, moved: map[string]time.Time{},
 			left: map[types.UID]time.Time{}, versions: map[string]version{}, rerouted: now,
 		}
 	}
@@ -94,6 +97,7 @@ func (m *memories) forget(group membership.Group) {
 func (m *memory) forget(member types.UID) {
 	delete(m.refused, member)
 	delete(m.left, member)
+	delete(m.held, member)
 }
 
 // staying is for how long clients may still come to the group for a member that has left it, 0 for no longer. While the group still

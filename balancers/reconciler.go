@@ -65,6 +65,7 @@ type Reconciler struct {
 	ReplacementTimeout time.Duration
 
 	memories memories
+	endings  endings
 	tenants  tenants.Tenants
 	// othersWait reports whether a group of another tenant waits for a worker; nil for never.
 	othersWait func(ctrl.Request) bool
@@ -140,6 +141,7 @@ type pass struct {
 	mentioned    bool               // an Ingress names the group, whoever's it is
 	stray        membership.Member  // that belongs to no group because of its fault
 	leaving      []*networkingv1.Ingress
+	vanished     bool // an Ingress that was served is gone, without the group's finalizer
 	lookups      lookups
 	seen, wanted stack.Stack
 	faults       []annotation.Fault
@@ -171,6 +173,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return nil
 	}
 	errs := claims{p}.claim(ctx)
+	p.hold()
 	p.steps, err = p.propose(ctx)
 	tell.tellFaults()
 	tell.tellOverflow()

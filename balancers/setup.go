@@ -52,7 +52,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	err := controllers.
 		Named("ingress").
-		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress), builder.WithPredicates(saysOtherwise(ingressSpec))).
+		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress),
+			builder.WithPredicates(r.endings.notes(r.Clock), saysOtherwise(ingressSpec))).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofService), builder.WithPredicates(saysOtherwise(serviceSpec))).
 		Watches(&networkingv1.IngressClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), generation).
 		Watches(&ingressapi.IngressClassParams{}, handler.EnqueueRequestsFromMapFunc(r.ofParams), generation).
