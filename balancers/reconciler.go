@@ -29,7 +29,7 @@ import (
 
 // Reconciler makes what is in AWS agree with Ingresses. A request is a group, by its name. Passes over one group come one after the other;
 // those over others run beside them and wait for none of its errors. Namespaces take turns: a long pass leaves its rest to the next one
-// when a group of another waits (turn).
+// when a group of another waits (turn), and no namespace has all workers.
 type Reconciler struct {
 	// Client reads from caches and writes to the API server.
 	Client client.Client
@@ -55,7 +55,7 @@ type Reconciler struct {
 	Options  input.Options
 	Class    string
 	Switches membership.Switches
-	// MaxConcurrentReconciles is how many groups are worked on at once.
+	// MaxConcurrentReconciles is how many groups of one tenant are worked on at once. One more of another can be.
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
 	DriftInterval time.Duration

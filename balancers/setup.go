@@ -35,6 +35,9 @@ const (
 // DefaultConcurrentReconciles is the incumbent's. Passes wait for AWS, but its budget is the same for all of them.
 const DefaultConcurrentReconciles = 3
 
+// spareWorkers are those that no tenant has besides its own: one of another need not wait until a pass of the first has ended.
+const spareWorkers = 1
+
 // SetupWithManager adds the reconciler to the manager. It runs on the leader only.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	generation := builder.WithPredicates(
@@ -60,7 +63,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(labelsChanged())).
 		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(bindingChanged())).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.MaxConcurrentReconciles,
+			MaxConcurrentReconciles: r.MaxConcurrentReconciles + spareWorkers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
 			NewQueue:                r.newQueue,
 		}).
@@ -75,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) newQueue(
 	name string, limiter workqueue.TypedRateLimiter[reconcile.Request],
 ) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	q := queue.New(name, limiter, r.tenants.Of)
+	q := queue.NewLimited(name, limiter, r.tenants.Of, queue.Limits{OfTenant: r.MaxConcurrentReconciles, Long: turn, Clock: r.Clock})
 	r.othersWait = q.OthersWait
 	return q
 }

@@ -102,7 +102,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"Label, key=value, that a Secret for logins must have to be read. Default: none is needed. Only Secrets that Ingresses name are read.")
 	addQuotas(flags, &i.Limits)
 	flags.IntVar(&o.Workers, "ingress-max-concurrent-reconciles", balancers.DefaultConcurrentReconciles,
-		"Maximum groups of Ingresses reconciled in parallel.")
+		"Maximum groups of Ingresses of one namespace reconciled in parallel. One more of another namespace can be.")
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
 		"How often to compare load balancers with their Ingresses when nothing has changed.")
 	flags.DurationVar(&o.SettleTime, "load-balancer-settle-time", balancers.DefaultSettleTime,

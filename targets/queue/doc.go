@@ -3,7 +3,8 @@
 
 // Package queue is the work queue of controllers, that of bindings and that of Ingresses. Tenants, which are namespaces, take turns:
 // however many requests of one of them wait for a pass, one of another waits for one pass of each tenant, and for the other requests of its
-// own. What was there when the process began comes last; but every fourth pass is over such a request.
+// own. What was there when the process began comes last, and so does a request whose last pass took long, where that is limited; but every
+// fourth pass is over such a request. No tenant has more workers than it may, so that others find one.
 //
 //	queue.go  the Queue: what controller-runtime adds to and gets from, on top of client-go's work queue
 //	ready.go  in which order requests are worked on that are ready

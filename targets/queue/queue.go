@@ -4,7 +4,10 @@
 package queue
 
 import (
+	"time"
+
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -16,9 +19,26 @@ type Queue struct {
 	ready *ready
 }
 
+// Limits say how many workers passes may have. The zero value limits nothing.
+type Limits struct {
+	// OfTenant is how many passes of one tenant may run at once, 0 for any number. Others find a worker at once if there are more.
+	OfTenant int
+	// Long is from when a pass counts as long, 0 for never: the next one over its request comes after those over others, as if it had a low
+	// priority.
+	Long  time.Duration
+	Clock clock.PassiveClock // needed with Long
+}
+
 // New returns one of that name, for metrics. tenantOf is asked while a lock is held: it must be quick, and ask for no pass.
 func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], tenantOf func(reconcile.Request) string) *Queue {
-	ready := newReady(tenantOf)
+	return NewLimited(name, limiter, tenantOf, Limits{})
+}
+
+// NewLimited is New with limits.
+func NewLimited(
+	name string, limiter workqueue.TypedRateLimiter[reconcile.Request], tenantOf func(reconcile.Request) string, limits Limits,
+) *Queue {
+	ready := newReady(tenantOf, limits)
 	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: ready})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: inner})
 	limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
@@ -49,6 +69,12 @@ func (q *Queue) AddWithOpts(opts priorityqueue.AddOpts, requests ...reconcile.Re
 func (q *Queue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
 	request, shutdown = q.Get()
 	return request, q.ready.take(request), shutdown
+}
+
+// Done ends a pass.
+func (q *Queue) Done(request reconcile.Request) {
+	q.ready.done(request) // first: whoever is woken finds that the tenant may have a worker again
+	q.TypedRateLimitingInterface.Done(request)
 }
 
 // ShutDown ends the queue. After it no request is handed out, not even one that waits.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -183,5 +184,83 @@ func TestNothingIsHandedOutAfterTheEnd(t *testing.T) {
 	q.ShutDown()
 	if got, _, shutdown := q.GetWithPriority(); !shutdown {
 		t.Errorf("got %s after the end", got)
+	}
+}
+
+func newLimited(t *testing.T, limits Limits) *Queue {
+	t.Helper()
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)
+	q := NewLimited("", limiter, func(r reconcile.Request) string { return r.Namespace }, limits)
+	t.Cleanup(q.ShutDown)
+	return q
+}
+
+// While a tenant has as many workers as it may, one of another finds the next, and what more there is of the first waits until one of its
+// passes has ended.
+func TestNoTenantHasAllWorkers(t *testing.T) {
+	q := newLimited(t, Limits{OfTenant: 2})
+	begun := map[string][]reconcile.Request{}
+	begin := func() {
+		for q.Len() > 0 {
+			got, _, _ := q.GetWithPriority()
+			begun[got.Namespace] = append(begun[got.Namespace], got)
+		}
+	}
+	check := func(want map[string]int) {
+		t.Helper()
+		for tenant, n := range want {
+			if len(begun[tenant]) != n {
+				t.Errorf("%d passes of %s have begun, want %d", len(begun[tenant]), tenant, n)
+			}
+		}
+	}
+	q.add(0, many(4, "flood")...)
+	q.add(handler.LowPriority, append(many(3, "first"), "flood/x")...)
+	begin()
+	check(map[string]int{"flood": 2, "first": 2})
+	q.add(0, "other/1")
+	begin()
+	check(map[string]int{"flood": 2, "first": 2, "other": 1})
+	for _, ended := range []string{"flood", "first", "other"} {
+		q.Done(begun[ended][0])
+	}
+	begin()
+	check(map[string]int{"flood": 3, "first": 3, "other": 1})
+	for i := 1; i < len(begun["flood"]); i++ {
+		q.Done(begun["flood"][i])
+		begin()
+	}
+	q.Done(begun["first"][1])
+	q.Done(begun["first"][2])
+	check(map[string]int{"flood": 5, "first": 3, "other": 1})
+	if left := q.ready.first.Len() + q.ready.last.Len() + len(q.ready.running) + len(q.ready.workers); left > 0 {
+		t.Errorf("%d entries are left of passes that have ended", left)
+	}
+}
+
+// The next pass over a group whose last one was long comes after those over others, also of its own tenant; after a short one in its turn.
+func TestALongPassIsFollowedByOthers(t *testing.T) {
+	clock := testclock.NewFakePassiveClock(time.Unix(1_700_000_000, 0))
+	q := newLimited(t, Limits{Long: time.Second, Clock: clock})
+	pass := func(took time.Duration) string {
+		got, _, _ := q.GetWithPriority()
+		clock.SetTime(clock.Now().Add(took))
+		q.Done(got)
+		return strings.TrimPrefix(got.String(), "/")
+	}
+	q.add(0, "a/long")
+	pass(time.Second)
+	q.add(0, "a/long", "a/1", "a/2", "b/1")
+	var got []string
+	for range 4 {
+		got = append(got, pass(0))
+	}
+	q.add(0, "a/long", "a/1")
+	got = append(got, pass(0), pass(0))
+	if want := []string{"a/1", "b/1", "a/2", "a/long", "a/long", "a/1"}; !slices.Equal(got, want) {
+		t.Errorf("passes over %q, want %q", got, want)
+	}
+	if left := len(q.ready.long); left > 0 {
+		t.Errorf("%d are remembered as long", left)
 	}
 }

@@ -53,6 +53,30 @@ func (q *Queue[V]) Pop() V {
 	return v
 }
 
+// PopOf takes the value out whose turn it is among those of tenants that may have one; its next turn comes after those of all others. It
+// looks at each tenant before that one.
+func (q *Queue[V]) PopOf(may func(tenant string) bool) (v V, ok bool) {
+	for at := q.lines.Front(); at != nil; at = at.Next() {
+		if of := q.at(at); may(of.tenant) {
+			q.lines.MoveToBack(at)
+			first := of.values.Front()
+			v = first.Value.(V) // nothing else is put in
+			q.Remove(Place{at, first})
+			return v, true
+		}
+	}
+	return v, false
+}
+
+// LenOf is how many values of the tenant there are.
+func (q *Queue[V]) LenOf(tenant string) int {
+	at, ok := q.tenants[tenant]
+	if !ok {
+		return 0
+	}
+	return q.at(at).values.Len()
+}
+
 // Remove takes the value out that stands there, wherever that is.
 func (q *Queue[V]) Remove(p Place) {
 	of := q.at(p.line)
