@@ -18,11 +18,12 @@
 //	auth.go          likewise, the authentication part of a rule's action, and a rule's transforms
 //	network.go       Network: what load balancers are made in (subnets, ...), and what users made themselves and refer to (security
 //	                 groups, target groups, trust stores, web ACLs)
+//	names.go         looks several names up in one call; asks for those that stand for nothing less and less often
 //	remembered.go    keeps the answers to what Network has asked AWS, for a time
 //	certificates.go  Issued: all issued certificates of ACM with their domains, among which listeners find theirs by host
 //	refresh.go       Refresh: reads a list of certificates again when it is too old, one read for all who wait; SparingACLs and
 //	                 SparingProtections: make a call that fails once a minute, for all
 //	clients.go       the calls of AWS that are made
 //
-// View, Refresh, Issued, what is remembered, and calls that are spared have a lock each. None is held for a call.
+// View, Refresh, Issued, what is remembered, misses, and calls that are spared have a lock each. None is held for a call.
 package account

@@ -14,8 +14,6 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"k8s.io/utils/clock"
-
-	"github.com/targetgate/targetgate/aws/awserr"
 )
 
 // Network looks up what load balancers are made in, and what users name that they have made themselves. It remembers answers, and is safe
@@ -37,6 +35,9 @@ type Network struct {
 	webACLs      remembered[string]
 	classicACLs  remembered[string]
 	subscribed   remembered[bool]
+	// allTargetGroups and allTrustStores are the ARNs of all by their names.
+	allTargetGroups, allTrustStores remembered[map[string]string]
+	missed                          misses
 }
 
 // NetworkCalls are the calls of EC2. Each answers with all pages.
@@ -59,7 +60,7 @@ type Subnet struct {
 	Tags   map[string]string
 }
 
-// For how long answers count: what was found, and that nothing was.
+// For how long answers count: what was found, and that nothing was, when that is answered first.
 const (
 	foundAge  = 10 * time.Minute
 	missedAge = 30 * time.Second
@@ -149,7 +150,7 @@ func (n *Network) SecurityGroups(ctx context.Context, name string) ([]string, er
 		for _, group := range out.SecurityGroups {
 			ids = append(ids, aws.ToString(group.GroupId))
 		}
-		return ids, ageOf(len(ids)), nil
+		return ids, n.missed.ageOf("security group "+name, len(ids) > 0, n.Clock.Now()), nil
 	})
 }
 
@@ -163,12 +164,12 @@ func (n *Network) TargetGroup(ctx context.Context, name string) (string, error) 
 	return n.targetGroups.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
 		out, err := n.ELB.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{name}})
 		switch {
-		case awserr.IsGone(err) || awserr.HasCode(err, "ValidationError") || err == nil && len(out.TargetGroups) == 0:
-			return "", missedAge, nil
+		case isNone(err) || err == nil && len(out.TargetGroups) == 0:
+			return "", n.missed.ageOf("target group "+name, false, n.Clock.Now()), nil
 		case err != nil:
 			return "", 0, err
 		}
-		return aws.ToString(out.TargetGroups[0].TargetGroupArn), foundAge, nil
+		return aws.ToString(out.TargetGroups[0].TargetGroupArn), n.missed.ageOf("target group "+name, true, n.Clock.Now()), nil
 	})
 }
 
@@ -177,12 +178,12 @@ func (n *Network) TrustStore(ctx context.Context, name string) (string, error) {
 	return n.trustStores.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
 		out, err := n.ELB.DescribeTrustStores(ctx, &elbv2.DescribeTrustStoresInput{Names: []string{name}})
 		switch {
-		case awserr.HasCode(err, "TrustStoreNotFound") || awserr.HasCode(err, "ValidationError") || err == nil && len(out.TrustStores) == 0:
-			return "", missedAge, nil
+		case isNone(err) || err == nil && len(out.TrustStores) == 0:
+			return "", n.missed.ageOf("trust store "+name, false, n.Clock.Now()), nil
 		case err != nil:
 			return "", 0, err
 		}
-		return aws.ToString(out.TrustStores[0].TrustStoreArn), foundAge, nil
+		return aws.ToString(out.TrustStores[0].TrustStoreArn), n.missed.ageOf("trust store "+name, true, n.Clock.Now()), nil
 	})
 }
 
@@ -190,7 +191,10 @@ func (n *Network) TrustStore(ctx context.Context, name string) (string, error) {
 func (n *Network) WebACL(ctx context.Context, name string) (string, error) {
 	return n.webACLs.get(ctx, n.Clock.Now, name, func(ctx context.Context) (string, time.Duration, error) {
 		arn, err := n.WAF.Named(ctx, name)
-		return arn, ageOf(len(arn)), err
+		if err != nil {
+			return "", 0, err
+		}
+		return arn, n.missed.ageOf("web ACL "+name, arn != "", n.Clock.Now()), nil
 	})
 }
 
@@ -198,7 +202,10 @@ func (n *Network) WebACL(ctx context.Context, name string) (string, error) {
 func (n *Network) ClassicACL(ctx context.Context, id string) (string, error) {
 	return n.classicACLs.get(ctx, n.Clock.Now, id, func(ctx context.Context) (string, time.Duration, error) {
 		found, err := n.WAFClassic.Named(ctx, id)
-		return found, ageOf(len(found)), err
+		if err != nil {
+			return "", 0, err
+		}
+		return found, n.missed.ageOf("classic web ACL "+id, found != "", n.Clock.Now()), nil
 	})
 }
 
@@ -208,11 +215,4 @@ func (n *Network) ShieldSubscribed(ctx context.Context) (bool, error) {
 		subscribed, err := n.Shield.Subscribed(ctx)
 		return subscribed, foundAge, err
 	})
-}
-
-func ageOf(found int) time.Duration {
-	if found == 0 {
-		return missedAge
-	}
-	return foundAge
 }

@@ -6,6 +6,7 @@ package lookup
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/awserr"
@@ -15,6 +16,8 @@ import (
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
+
+var errSlow = errors.New("AWS takes long to answer for all names of the group")
 
 // Lookup answers what groups need to know of the account.
 type Lookup struct {
@@ -36,22 +39,38 @@ func (l *Lookup) Lookup(ctx context.Context, id stack.ID, needs input.Needs) (ou
 	if needs.Own && l.Issuer != nil {
 		l.own(ctx, id, &out)
 	}
-	l.securityGroups(ctx, needs.SecurityGroups, &out)
-	l.guards(ctx, needs, &out)
-	out.TargetGroups = named(ctx, needs.TargetGroups, l.Network.TargetGroup)
-	out.TrustStores = named(ctx, needs.TrustStores, l.Network.TrustStore)
+	within, cancel := context.WithTimeoutCause(ctx, namesTime, errSlow)
+	defer cancel()
+	l.securityGroups(within, needs.SecurityGroups, &out)
+	l.guards(within, needs, &out)
+	out.TargetGroups = arns(l.Network.TargetGroupsNamed(within, needs.TargetGroups))
+	out.TrustStores = arns(l.Network.TrustStoresNamed(within, needs.TrustStores))
 	return out, ctx.Err()
 }
 
 // securityGroups are those of these names. Those that could not be looked up concern those who name them alone.
 func (l *Lookup) securityGroups(ctx context.Context, names []string, out *input.AWS) {
-	out.SecurityGroups, out.NoSecurityGroups = map[string][]string{}, map[string]string{}
-	for _, name := range names {
-		ids, err := l.Network.SecurityGroups(ctx, name)
-		if out.SecurityGroups[name] = ids; err != nil {
-			out.NoSecurityGroups[name] = awserr.Message(err)
-		}
+	answers := l.Network.SecurityGroupsNamed(ctx, names)
+	out.SecurityGroups, out.NoSecurityGroups = answers.Found, map[string]string{}
+	for name, err := range answers.Failed {
+		out.SecurityGroups[name], out.NoSecurityGroups[name] = nil, awserr.Message(err)
 	}
+}
+
+// namesTime is for how long a pass waits for the names that its group looks up: after it they are not known. Whoever is asked goes on, so
+// that a later pass finds the answer.
+const namesTime = 20 * time.Second
+
+// arns are those of what users name.
+func arns(answers account.Answers[string]) map[string]input.Named {
+	out := map[string]input.Named{}
+	for name, arn := range answers.Found {
+		out[name] = input.Named{ARN: arn}
+	}
+	for name, err := range answers.Failed {
+		out[name] = input.Named{Reason: awserr.Message(err)}
+	}
+	return out
 }
 
 // guards finds out what can guard load balancers.

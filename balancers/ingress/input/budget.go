@@ -33,6 +33,8 @@ type Budget struct {
 	Certificates int
 	// Names are those that are looked up in AWS, each once.
 	Names int
+	// WebACLs are the names and IDs of web ACLs, each once: each takes a call of its own, of which AWS allows few.
+	WebACLs int
 	// Bytes are those of our annotations, and of those of Services for each Ingress that names them.
 	Bytes int
 }
@@ -56,7 +58,8 @@ func (l Limits) Budget() Budget {
 	rules, certificates := max(l.Rules, 100), max(l.Certificates, 25)
 	return Budget{
 		Members: 5 * rules, Rules: 10 * rules, Ports: 2 * mostListeners, Inbound: 2 * mostInboundRules,
-		Conditions: commasOfRule * rules, Certificates: 10 * certificates, Names: 2 * MostTargetGroups, Bytes: bytesOfRule * rules,
+		Conditions: commasOfRule * rules, Certificates: 10 * certificates, Names: 2 * MostTargetGroups, WebACLs: 5,
+		Bytes: bytesOfRule * rules,
 	}
 }
 
@@ -115,7 +118,7 @@ type sized struct {
 
 	ports                                      map[int32]annotation.Protocol // nil for one
 	rules, sources, inbound, conditions, bytes int
-	certificates, names                        []string
+	certificates, names, acls                  []string
 }
 
 // sizeOf counts what a member asks for. What cannot be parsed counts as one, as it is held for that.
@@ -154,12 +157,12 @@ func (s *sized) addNeeds(in *Input) {
 	needs.addMember(*s.member, in.Options)
 	for kind, names := range map[string][]string{
 		"security group ": needs.SecurityGroups, "target group ": needs.TargetGroups, "trust store ": needs.TrustStores,
-		"web ACL ": needs.WebACLs, "classic web ACL ": needs.ClassicACLs,
 	} {
 		for _, name := range names {
 			s.names = append(s.names, kind+name)
 		}
 	}
+	s.acls = slices.Concat(needs.WebACLs, needs.ClassicACLs)
 	slices.Sort(s.names)
 	s.names = slices.Compact(s.names)
 	for _, key := range sorted(needs.Services) {
@@ -195,7 +198,7 @@ func (s *sized) shareOf(b Budget) float64 {
 	largest := 0.0
 	for _, part := range [][2]int{
 		{s.rules, b.Rules}, {len(s.ports), b.Ports}, {s.inbound, b.Inbound}, {s.conditions, b.Conditions},
-		{len(s.certificates), b.Certificates}, {len(s.names), b.Names}, {s.bytes, b.Bytes},
+		{len(s.certificates), b.Certificates}, {len(s.names), b.Names}, {len(s.acls), b.WebACLs}, {s.bytes, b.Bytes},
 	} {
 		largest = max(largest, float64(part[0])/float64(part[1]))
 	}
@@ -208,11 +211,11 @@ type use struct {
 	members, rules, conditions, bytes int
 	inbound                           int
 	sources                           map[int32]int // by port
-	certificates, names               map[string]bool
+	certificates, names, acls         map[string]bool
 }
 
 func newUse(b Budget) *use {
-	return &use{budget: b, sources: map[int32]int{}, certificates: map[string]bool{}, names: map[string]bool{}}
+	return &use{budget: b, sources: map[int32]int{}, certificates: map[string]bool{}, names: map[string]bool{}, acls: map[string]bool{}}
 }
 
 // sum is one of a budget: how much a member asks for, and how much the group uses with it.
@@ -233,6 +236,7 @@ func (u *use) add(s *sized) *annotation.Fault {
 		{s.conditions, u.conditions + s.conditions, b.Conditions, "values in annotations of conditions", "30 for each rule of the quota"},
 		{len(s.certificates), grown(u.certificates, s.certificates), b.Certificates, "certificates", "10 times the quota"},
 		{len(s.names), grown(u.names, s.names), b.Names, "names to look up in AWS", "twice the quota of target groups"},
+		{len(s.acls), grown(u.acls, s.acls), b.WebACLs, "web ACLs to look up in AWS", "a load balancer has one"},
 		{s.bytes, u.bytes + s.bytes, b.Bytes, "bytes of annotations and rules", "40 KiB for each rule of the quota"},
 	} {
 		if sum.all > sum.limit {
@@ -281,10 +285,12 @@ func (u *use) take(s *sized) {
 	for port := range s.ports {
 		u.sources[port] = max(u.sources[port], s.sources)
 	}
-	for _, name := range s.names {
-		u.names[name] = true
-	}
-	for _, arn := range s.certificates {
-		u.certificates[arn] = true
+	for _, of := range []struct {
+		known map[string]bool
+		names []string
+	}{{u.names, s.names}, {u.certificates, s.certificates}, {u.acls, s.acls}} {
+		for _, name := range of.names {
+			of.known[name] = true
+		}
 	}
 }
