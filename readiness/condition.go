@@ -26,41 +26,51 @@ type Writer struct {
 	TwoWay bool
 }
 
-// Set writes health into the gate's condition, in one patch, and reports whether it wrote. It writes nothing if the
-// condition already says so, if the pod has no such gate, or, without TwoWay, if the condition is True.
+// Set writes health into the gate's condition, in one patch, and returns the resource version of the pod since then, "" if it
+// wrote nothing. It writes nothing if the condition already says so, if the pod has no such gate, or, without TwoWay, if the
+// condition is True.
 //
 // The patch contains the pod's UID, so it never changes another pod that was created under the same name. Such a pod, or a
 // missing one, is not an error.
-func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (bool, error) {
+func (w *Writer) Set(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (version string, err error) {
 	return w.SetAll(ctx, pod, []corev1.PodConditionType{gate}, health)
 }
 
 // SetAll does what Set does for several gates of the pod, in one patch.
-func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.PodConditionType, health Health) (bool, error) {
+func (w *Writer) SetAll(ctx context.Context, pod *corev1.Pod, gates []corev1.PodConditionType, health Health) (version string, err error) {
 	needed := slices.DeleteFunc(slices.Clone(gates), func(gate corev1.PodConditionType) bool { return !w.Needed(pod, gate, health) })
 	if len(needed) == 0 {
-		return false, nil
+		return "", nil
 	}
 	return w.write(ctx, pod, needed, health)
 }
 
-// write writes health into these conditions, in one patch, and reports whether the pod is there.
-func (w *Writer) write(ctx context.Context, pod *corev1.Pod, kinds []corev1.PodConditionType, health Health) (bool, error) {
-	patch, err := w.patch(pod, kinds, health)
-	if err != nil {
-		return false, err
+// PutBack is Set where the condition said health until somebody else changed it: it writes whatever the condition says now.
+func (w *Writer) PutBack(ctx context.Context, pod *corev1.Pod, gate corev1.PodConditionType, health Health) (version string, err error) {
+	if !Has(pod, gate) || Says(pod, gate, health) {
+		return "", nil
 	}
-	err = w.Client.Patch(ctx, answer(pod), client.RawPatch(types.StrategicMergePatchType, patch))
-	if apierrors.IsNotFound(err) || isOtherPod(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("patching condition %s of pod %s: %w", kinds[0], client.ObjectKeyFromObject(pod), err)
-	}
-	return true, nil
+	return w.write(ctx, pod, []corev1.PodConditionType{gate}, health)
 }
 
-// answer returns the object that receives the patched pod: metadata only, because the rest is not used.
+// write writes health into these conditions, in one patch, and returns the resource version of the pod, "" if it is not there.
+func (w *Writer) write(ctx context.Context, pod *corev1.Pod, kinds []corev1.PodConditionType, health Health) (version string, err error) {
+	patch, err := w.patch(pod, kinds, health)
+	if err != nil {
+		return "", err
+	}
+	answer := answer(pod)
+	err = w.Client.Patch(ctx, answer, client.RawPatch(types.StrategicMergePatchType, patch))
+	if apierrors.IsNotFound(err) || isOtherPod(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("patching condition %s of pod %s: %w", kinds[0], client.ObjectKeyFromObject(pod), err)
+	}
+	return answer.ResourceVersion, nil
+}
+
+// answer returns the object that receives the patched pod: metadata only, because of the rest nothing is used.
 func answer(pod *corev1.Pod) *metav1.PartialObjectMetadata {
 	out := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	out.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))

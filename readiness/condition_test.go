@@ -93,13 +93,16 @@ func TestWriterSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(tc.pod).WithObjects(tc.pod).Build()
 			writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon), TwoWay: tc.twoWay}
-			wrote, err := writer.Set(t.Context(), tc.pod, gate, tc.health)
-			if err != nil || wrote != tc.wantWrite {
-				t.Fatalf("Set: wrote %v, error %v; want wrote %v", wrote, err, tc.wantWrite)
+			version, err := writer.Set(t.Context(), tc.pod, gate, tc.health)
+			if err != nil || (version != "") != tc.wantWrite {
+				t.Fatalf("Set: version %q, error %v; want wrote %v", version, err, tc.wantWrite)
 			}
 			var got corev1.Pod
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(tc.pod), &got); err != nil {
 				t.Fatal(err)
+			}
+			if tc.wantWrite && got.ResourceVersion != version {
+				t.Errorf("the pod has version %q, and Set says %q", got.ResourceVersion, version)
 			}
 			if diff := cmp.Diff(tc.want, got.Status.Conditions, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
@@ -125,9 +128,9 @@ func TestWriterSendsUIDAndAcceptsRefusal(t *testing.T) {
 		},
 	}).Build()
 	writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon)}
-	wrote, err := writer.Set(t.Context(), gatedPod(), gate, BindingDeleted())
-	if wrote || err != nil {
-		t.Errorf("Set on a pod that is another now: wrote %v, error %v; want neither", wrote, err)
+	version, err := writer.Set(t.Context(), gatedPod(), gate, BindingDeleted())
+	if version != "" || err != nil {
+		t.Errorf("Set on a pod that is another now: version %q, error %v; want neither", version, err)
 	}
 	want := `{"metadata":{"uid":"first"},"status":{"conditions":[{"lastTransitionTime":"2026-11-20T12:00:00Z",` +
 		`"message":"Target Group Binding is deleted","reason":"TargetGroupBindingDeleted","status":"True",` +
@@ -151,8 +154,8 @@ func TestWriterOpensSeveralGatesInOnePatch(t *testing.T) {
 	}).Build()
 	writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon)}
 	asked := []corev1.PodConditionType{gate, GateFor("api"), GateFor("open"), GateFor("not there")}
-	if wrote, err := writer.SetAll(t.Context(), pod, asked, BindingDeleted()); !wrote || err != nil || patches != 1 {
-		t.Fatalf("wrote %v, error %v, %d patches; want one", wrote, err, patches)
+	if version, err := writer.SetAll(t.Context(), pod, asked, BindingDeleted()); version == "" || err != nil || patches != 1 {
+		t.Fatalf("version %q, error %v, %d patches; want one", version, err, patches)
 	}
 	var got corev1.Pod
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), &got); err != nil {

@@ -104,6 +104,20 @@ func Condition(pod *corev1.Pod, gate corev1.PodConditionType) *corev1.PodConditi
 	return nil
 }
 
+// Says reports whether the condition says exactly that.
+func Says(pod *corev1.Pod, gate corev1.PodConditionType, health Health) bool {
+	c := Condition(pod, gate)
+	return c != nil && health == HealthOf(c)
+}
+
+// HealthOf is what a condition says, nothing if there is none.
+func HealthOf(c *corev1.PodCondition) Health {
+	if c == nil {
+		return Health{}
+	}
+	return Health{Status: c.Status, Reason: c.Reason, Message: c.Message}
+}
+
 // IsOpen reports whether the gate's condition is True.
 func IsOpen(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	condition := Condition(pod, gate)

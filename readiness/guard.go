@@ -24,8 +24,7 @@ const (
 )
 
 // SetMayLeave writes the condition MayLeave of a node guard's pod, whatever it says now. As with Set, no other pod of that name is
-// changed, and such a pod, or a missing one, is not an error.
-func (w *Writer) SetMayLeave(ctx context.Context, pod *corev1.Pod, answer Health) error {
-	_, err := w.write(ctx, pod, []corev1.PodConditionType{MayLeave}, answer)
-	return err
+// changed, and such a pod, or a missing one, is not an error. It returns what Set does.
+func (w *Writer) SetMayLeave(ctx context.Context, pod *corev1.Pod, answer Health) (version string, err error) {
+	return w.write(ctx, pod, []corev1.PodConditionType{MayLeave}, answer)
 }

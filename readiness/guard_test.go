@@ -48,7 +48,7 @@ func TestWriterSetMayLeave(t *testing.T) {
 			pod := gatedPod(tc.there...)
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(pod).WithObjects(pod).Build()
 			writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon)}
-			if err := writer.SetMayLeave(t.Context(), pod, tc.answer); err != nil {
+			if _, err := writer.SetMayLeave(t.Context(), pod, tc.answer); err != nil {
 				t.Fatal(err)
 			}
 			var got corev1.Pod
@@ -65,7 +65,7 @@ func TestWriterSetMayLeave(t *testing.T) {
 func TestWriterSetMayLeaveOfAMissingPodIsNoError(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
 	writer := &Writer{Client: c.Status(), Clock: clocktesting.NewFakePassiveClock(noon)}
-	if err := writer.SetMayLeave(t.Context(), gatedPod(), Health{Status: corev1.ConditionTrue}); err != nil {
+	if _, err := writer.SetMayLeave(t.Context(), gatedPod(), Health{Status: corev1.ConditionTrue}); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,13 +9,50 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
+
+// bindingChanged passes what users say in bindings, and what others than we have changed of what we write there. What we have written
+// ourselves asks for no pass.
+func (r *Registrar) bindingChanged() predicate.Predicate {
+	said := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.(*v1beta1.TargetGroupBinding), e.ObjectNew.(*v1beta1.TargetGroupBinding)
+			return r.isOverwritten(before, after)
+		}})
+	if r.Mode == ownership.Beside {
+		return predicate.Or(said, finalizersChanged())
+	}
+	return said
+}
+
+// isOverwritten reports whether the binding lacks our finalizer, or somebody else has changed its status.
+func (r *Registrar) isOverwritten(before, after *v1beta1.TargetGroupBinding) bool {
+	m := r.bindings.find(client.ObjectKeyFromObject(after))
+	if m == nil {
+		return false
+	}
+	return m.claims.Lacks(after) || !equality.Semantic.DeepEqual(before.Status, after.Status) && m.status.IsForeign(after)
+}
+
+// gatesChanged reports whether somebody else has changed the condition of a gate of ours.
+func (r *Registrar) gatesChanged(before, after *corev1.Pod) bool {
+	changed := false
+	for _, name := range readiness.Bindings(after) {
+		if m := r.bindings.find(types.NamespacedName{Namespace: after.Namespace, Name: name}); m != nil {
+			changed = r.gates.Changed(m.gates, before, after) || changed
+		}
+	}
+	return changed
+}
 
 // podChanged reports whether the change can be one of a plan or a condition; both pods are as StripPod keeps them. The kubelet's other
 // chatter stays away.

@@ -232,3 +232,41 @@ func TestOneFailedReadingIsNoTrouble(t *testing.T) {
 		}
 	}, pod, newSlice("web-1", pod))
 }
+
+// Whoever takes the finalizer again and again has it back after pauses of up to 30 s, and targets stay as they are.
+func TestFinalizerThatSomebodyElseRemovesIsPutBack(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inBed(t, func(b *bed) {
+		b.run(30*time.Second, webKey)
+		remove := func() {
+			binding := b.binding()
+			binding.Finalizers = nil
+			b.must(b.cluster.Update(t.Context(), binding))
+		}
+		remove()
+		b.run(time.Second, webKey)
+		if got := b.binding().Finalizers; len(got) != 1 {
+			t.Fatalf("a second after it was removed the finalizers are %v", got)
+		}
+		puts, longest, lostAt := 0, time.Duration(0), time.Time{}
+		for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); b.run(250*time.Millisecond, webKey) {
+			if len(b.binding().Finalizers) == 0 {
+				continue
+			}
+			if !lostAt.IsZero() {
+				puts, longest = puts+1, max(longest, time.Since(lostAt))
+			}
+			remove()
+			lostAt = time.Now()
+		}
+		if puts > 30 || puts < 15 || longest > 31*time.Second {
+			t.Errorf("put back %d times in 10 minutes, after %s at most", puts, longest)
+		}
+		if told := b.told("Overwritten"); told != 1 {
+			t.Errorf("told %d times", told)
+		}
+		if got := b.targets(); len(got) != 1 {
+			t.Errorf("targets %v", got)
+		}
+	}, pod, newSlice("web-1", pod))
+}

@@ -216,6 +216,13 @@ func (r *Registrar) gatedPods(key types.NamespacedName) []*corev1.Pod {
 	return r.resolver.PodByGate.At(key.Namespace, key.Name)
 }
 
+// gated is gatedPods, before a pass that writes to them.
+func (r *Registrar) gated(s passState) []*corev1.Pod {
+	pods := r.gatedPods(s.key)
+	r.gates.See(s.gates, pods)
+	return pods
+}
+
 // orphaned opens the gates of a binding that does not exist, beside the pass.
 func (r *Registrar) orphaned(key types.NamespacedName) ctrl.Result {
 	r.forget(key)

@@ -23,12 +23,13 @@
 // on other bindings of the cluster, a pass begins in beside, which takes bindings and gives them back; handover is the command that gives
 // all back. explain answers users' questions with the same code.
 //
-// v1beta1 is the API. retry says when a failed call or write is repeated, writes has the queue of writes to the API server, whose places
-// namespaces share, and all their limits, and events is built on these two. queue has passes begin, namespace by namespace, for targets and
-// balancers alike. Most events on bindings are made in report, those that a written status calls for in status, most events on pods in
-// conditions. Metrics with a binding's name are in report, which begins them with the binding and ends them with it, and one in readiness.
-// Those without are in the package that knows the figure: deregistrations in targetgroup, registrations and gates in conditions, inbound
-// rules in networking, node guards in guards, failures in retry. fixture is for tests.
+// v1beta1 is the API. retry says when a failed call or write is repeated, contest when what others have changed of our writes is put back.
+// writes has the queue of writes to the API server, whose places namespaces share, and all their limits, and events is built on these two.
+// queue has passes begin, namespace by namespace, for targets and balancers alike. Most events on bindings are made in report, those that
+// a written status calls for in status, most events on pods in conditions. Metrics with a binding's name are in report, which begins them
+// with the binding and ends them with it, and one in readiness. Those without are in the package that knows the figure: deregistrations in
+// targetgroup, registrations and gates in conditions, inbound rules in networking, node guards in guards, failures in retry, changes by
+// others in contest. fixture is for tests.
 //
 // A pass never waits for AWS, nor for a write to the API server. Both are made beside it: of calls one of each kind for a group at a time,
 // whose end requeues the binding; of writes one for each pod and each status, which requeue it when they fail. What must be written before
@@ -59,6 +60,7 @@
 // Each folder imports only folders of the lines above its own. All may import aws and readiness, which import none of them:
 //
 //	v1beta1, consent, queue, retry, writes
+//	contest
 //	endpoints, ownership, scope, events
 //	targetgroup, handover
 //	plan, networking

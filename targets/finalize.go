@@ -152,7 +152,7 @@ func withoutRecord(s passState, binding *v1beta1.TargetGroupBinding, group targe
 // does not show yet.
 func (r *Registrar) openDeleted(s passState, binding *v1beta1.TargetGroupBinding) (wait time.Duration) {
 	var older, others []*corev1.Pod
-	for _, pod := range r.gatedPods(s.key) {
+	for _, pod := range r.gated(s) {
 		if pod.CreationTimestamp.Before(binding.DeletionTimestamp) {
 			older = append(older, pod)
 		} else {

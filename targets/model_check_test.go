@@ -95,7 +95,7 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 		case !in && c.kind == claimWanted && held > modelArrival:
 			w.breaksLocked("%s of %s is not in the group of %s after %s", target, c.uid, b.Name, held)
 		case in && c.kind == claimWanted && held > modelOpening && w.held(fact(b.UID, string(c.uid), "healthy")) > modelOpening &&
-			time.Since(t.registeredAt) > modelOpening+30*time.Second && closedGate(b, c):
+			time.Since(t.registeredAt) > modelOpening+30*time.Second && closedGate(b, c) && !m.isLost(c.uid, readiness.GateFor(b.Name)):
 			w.breaksLocked("the gate of %s for %s is closed, healthy for %s", c.uid, b.Name, w.held(fact(b.UID, string(c.uid), "healthy")))
 		}
 		if calm.rest && !in && c.kind == claimWanted && held > modelLie && time.Since(g.touched) > testDrift+time.Minute &&

@@ -165,10 +165,11 @@ func (s modelStatus) Patch(ctx context.Context, o client.Object, p client.Patch,
 	if _, binding := o.(*v1beta1.TargetGroupBinding); binding {
 		return s.patchBinding(ctx, o, data)
 	}
-	return s.patchPod(ctx, client.ObjectKeyFromObject(o), data)
+	return s.patchPod(ctx, o, data)
 }
 
-func (s modelStatus) patchPod(ctx context.Context, key types.NamespacedName, data []byte) error {
+func (s modelStatus) patchPod(ctx context.Context, o client.Object, data []byte) error {
+	key := client.ObjectKeyFromObject(o)
 	var patch struct {
 		Metadata struct{ UID types.UID }
 		Status   struct{ Conditions []corev1.PodCondition }
@@ -194,6 +195,7 @@ func (s modelStatus) patchPod(ctx context.Context, key types.NamespacedName, dat
 		setPodCondition(pod, c)
 	}
 	s.store.putLocked(pod)
+	o.SetResourceVersion(pod.ResourceVersion)
 	return nil
 }
 
@@ -226,5 +228,6 @@ func (s modelStatus) patchBinding(ctx context.Context, o client.Object, data []b
 	binding := now.(*v1beta1.TargetGroupBinding).DeepCopy()
 	binding.Status = status
 	s.store.putLocked(binding)
+	o.SetResourceVersion(binding.ResourceVersion)
 	return nil
 }

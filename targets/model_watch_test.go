@@ -38,6 +38,7 @@ type modelWatch struct {
 	leaving  map[types.UID]departure
 	owned    map[types.UID]map[string]bool         // by binding of a shared group: see noteOwned
 	usual    map[types.UID]*usualNumber            // by binding
+	lost     map[string]corev1.PodCondition        // conditions of open gates that somebody else has changed, ever
 	calm     struct{ departures, cache time.Time } // since when, zero when it is not
 }
 
@@ -53,7 +54,7 @@ type watched struct {
 func (w *modelWatch) init() {
 	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
 	w.twins, w.leaving, w.usual = map[types.UID]bool{}, map[types.UID]departure{}, map[types.UID]*usualNumber{}
-	w.owned = map[types.UID]map[string]bool{}
+	w.owned, w.lost = map[types.UID]map[string]bool{}, map[string]corev1.PodCondition{}
 	w.now = time.Now()
 }
 
@@ -307,6 +308,9 @@ func (m *model) conditionWritten(pod *corev1.Pod, c corev1.PodCondition) {
 		w.breaks("the gate %s of %s was closed again: %s", c.Type, pod.UID, c.Reason)
 	}
 	if wasTrue || c.Status != corev1.ConditionTrue {
+		return
+	}
+	if w.wasOpen(pod.UID, c) {
 		return
 	}
 	name, _ := readiness.BindingOf(c.Type)

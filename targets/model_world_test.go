@@ -50,6 +50,8 @@ type model struct {
 	unsettled struct{ aws, cache, writes time.Time } // the last moment at which it was disturbed
 
 	watch modelWatch
+
+	lost []overwritten // what others have changed of what targetgate wrote
 }
 
 var modelScheme = sync.OnceValue(func() *runtime.Scheme {
@@ -166,6 +168,7 @@ func (m *model) advance(d, pace time.Duration) {
 		m.noteDisturbances(now)
 		synctest.Wait()
 		m.check(now)
+		m.checkLost(now)
 	}
 }
 

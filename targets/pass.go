@@ -28,7 +28,7 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 	if err := r.loadRecord(ctx, s, binding); err != nil {
 		return ctrl.Result{}, err
 	}
-	gated := r.gatedPods(s.key)
+	gated := r.gated(s)
 	before, now := s.group.Snapshot(), r.Clock.Now() // after loadRecord, which may wait; what is seen later may have later times
 	res, err := r.resolver.ForPass().After(s.unseen, now).Resolve(ctx, binding, before.Targets)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Registrar) report(ctx context.Context, s passState, binding *v1beta1.Ta
 ) {
 	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
 	if binding.Spec.IsIP() {
-		in.Gate, in.Policy, in.Opened, in.Detached = s.gates.Gate(), r.Policy, s.gates.Opened(in.Now), s.detached
+		in.Gate, in.Policy, in.Opened, in.Lost, in.Detached = s.gates.Gate(), r.Policy, s.gates.Opened(in.Now), s.gates.Lost(), s.detached
 		in.Unlisted = func(pod *corev1.Pod) (string, bool) {
 			return r.resolver.WhyUnlisted(binding, in.Resolution, pod)
 		}

@@ -19,12 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/targetgate/targetgate/targets/endpoints"
-	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -47,13 +45,9 @@ func (r *Registrar) SetupWithManager(ctx context.Context, mgr ctrl.Manager) erro
 		return err
 	}
 	w := r.watcher()
-	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
-	if r.Mode == ownership.Beside {
-		changed = predicate.Or(changed, finalizersChanged())
-	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("targets").
-		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(changed, r.bindings.notesEnds())).
+		For(&v1beta1.TargetGroupBinding{}, builder.WithPredicates(r.bindingChanged(), r.bindings.notesEnds())).
 		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(w.bindingsOfGroup),
 			builder.WithPredicates(duplicatesChanged())).
 		Watches(&corev1.Service{}, requeue(w.bindingsOfService)).

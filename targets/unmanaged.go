@@ -30,7 +30,7 @@ func (r *Registrar) refuse(s passState, binding *v1beta1.TargetGroupBinding, why
 	if successor {
 		next.in(duplicatePause)
 	} else {
-		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gatedPods(s.key), readiness.NotManaged(why))))
+		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gated(s), readiness.NotManaged(why))))
 		next.in(targetgroup.RecheckPause)
 	}
 	next.in(r.statuses.Write(s.status, binding, status.Input{
@@ -55,7 +55,8 @@ func (r *Registrar) forbid(s passState, binding *v1beta1.TargetGroupBinding, why
 	}
 	now := r.Clock.Now()
 	updates, detached := conditions.Forbidden(conditions.Input{
-		Gate: s.gates.Gate(), Gated: r.gatedPods(s.key), Opened: s.gates.Opened(now), Detached: s.detached, Policy: r.Policy, Now: now,
+		Gate: s.gates.Gate(), Gated: r.gated(s), Opened: s.gates.Opened(now), Lost: s.gates.Lost(), Detached: s.detached, Policy: r.Policy,
+		Now: now,
 	}, why)
 	s.detached = detached
 	next.in(r.gates.Write(s.gates, updates))

@@ -44,11 +44,9 @@ type watcher struct {
 }
 
 func (r *Registrar) watcher() *watcher {
-	changed := podChanged
-	if r.OpenIncumbentGates {
-		changed = func(before, after *corev1.Pod) bool {
-			return podChanged(before, after) || beside.RegistrationShown(before, after)
-		}
+	changed := func(before, after *corev1.Pod) bool {
+		overwritten := r.gatesChanged(before, after) // takes it in
+		return overwritten || podChanged(before, after) || r.OpenIncumbentGates && beside.RegistrationShown(before, after)
 	}
 	return &watcher{r.Client, r.Clock, r.resolver, r.guards, r.reporter, r.RoleChanges, r.beside.IsRegistered, changed}
 }

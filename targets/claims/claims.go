@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/contest"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
@@ -35,7 +36,9 @@ type Claims struct {
 	mu      sync.Mutex
 	slot    retry.Slot // of writes
 	version string     // of the binding that we last put our finalizer on, or took it off
-	failed  string     // the reason of the event about the last change of finalizers, empty after a success
+	claimed bool       // the binding has had our finalizer since we took it off last
+	contest contest.Contest
+	failed  string // the reason of the event about the last change of finalizers, empty after a success
 
 	giving    giving    // of the binding back to the incumbent
 	settlesAt time.Time // until then a pass that the incumbent began before the binding was ours may end
@@ -75,6 +78,7 @@ func (w *Writer) Start(ctx context.Context, requeue func(types.NamespacedName)) 
 
 // Claim has written what is missing for the plan, and says when to come back after a failure.
 func (w *Writer) Claim(c *Claims, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot, p plan.Plan) (retryIn time.Duration) {
+	w.see(c, binding)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var wanted ownership.Record
@@ -187,6 +191,7 @@ func (w *Writer) addFinalizer(ctx context.Context, c *Claims, binding *v1beta1.T
 	err := w.client.Patch(ctx, binding, patch)
 	if err == nil {
 		c.setVersion(before.ResourceVersion)
+		c.noteClaimed()
 		return nil
 	}
 	w.emitFailed(binding, c, err, events.Warning("FailedAddFinalizer", "AddFinalizer", "%v", err))

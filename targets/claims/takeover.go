@@ -55,6 +55,7 @@ func (c *Claims) Standing(binding *v1beta1.TargetGroupBinding) Standing {
 
 // Take has the binding claimed from the incumbent beside the pass, and says when to come back after a failure.
 func (w *Writer) Take(c *Claims, binding *v1beta1.TargetGroupBinding) (retryIn time.Duration) {
+	w.see(c, binding)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held := binding.IsHeld()

@@ -103,7 +103,14 @@ func NextRelease(detached Detached, awaited targetgroup.Targets, policy plan.Pol
 func Forbidden(in Input, why string) (updates []Update, after Detached) {
 	after = Detached{}
 	for _, pod := range in.Gated {
-		if endpoints.IsTerminating(pod) || readiness.IsOpen(pod, in.Gate) || in.Opened[pod.UID] {
+		if endpoints.IsTerminating(pod) {
+			continue
+		}
+		if lost, ok := in.Lost[pod.UID]; ok {
+			updates = append(updates, Update{Pod: pod, Health: lost, PutBack: true})
+			continue
+		}
+		if readiness.IsOpen(pod, in.Gate) || in.Opened[pod.UID] {
 			continue
 		}
 		d := in.Detached[pod.UID].still(notAllowed, in.Now)

@@ -16,6 +16,7 @@
 // Beside the passes:
 //
 //	writer.go      writes the conditions of a binding's gates
+//	overwritten.go finds those that somebody else has changed, which are put back
 //	orphans.go     opens the gates of bindings that do not exist
 //	metrics.go     how long a ready pod took to be registered, and a healthy one to have its gate opened
 //

@@ -167,12 +167,12 @@ func (o *Orphans) open(ctx context.Context, key orphanWrite) {
 	}
 	timeout, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	wrote, err := o.pods.SetAll(timeout, pod, gates, readiness.BindingDeleted())
+	version, err := o.pods.SetAll(timeout, pod, gates, readiness.BindingDeleted())
 	retry.CountFailure(retry.Kubernetes, err)
 	switch {
 	case err != nil:
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to open the gates of a pod, will retry", "pod", klog.KObj(pod))
-	case wrote:
+	case version != "":
 		ctrl.LoggerFrom(ctx).V(1).Info("Opened readiness gates", "bindings", names, "pod", klog.KObj(pod),
 			"reason", readiness.ReasonBindingDeleted)
 		events.Normal("ReadinessGateOpened", "OpenReadinessGate", "%s", orphanNote(names, gates)).Record(o.recorder, pod)

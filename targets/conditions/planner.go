@@ -31,8 +31,9 @@ type Input struct {
 	ClaimFailure error                // why nothing can be registered, nil when it can
 	Hold         plan.Hold
 	Policy       plan.Policy
-	Opened       map[types.UID]bool // lately, whatever the cache shows
-	Detached     Detached           // as of the last pass
+	Opened       map[types.UID]bool             // lately, whatever the cache shows
+	Lost         map[types.UID]readiness.Health // what conditions said that somebody else has changed
+	Detached     Detached                       // as of the last pass
 	Now          time.Time
 }
 
@@ -52,6 +53,7 @@ type Update struct {
 	HealthyAt time.Time // the reading that found the target healthy, zero when none did
 	OwnedAt   time.Time // the registration, zero when it was before our time
 	Replaces  time.Time // when the condition was first seen that is to be replaced, zero where nobody else writes it
+	PutBack   bool      // the condition said this until somebody else changed that
 }
 
 // Opens reports whether the update opens the gate.
@@ -105,14 +107,12 @@ func (p *planner) decide(pod *corev1.Pod) {
 	ep, listed := p.endpoints[pod.UID]
 	t := p.Group.Targets[ep.Target]
 	u := Update{Pod: pod, Target: ep.Target, OwnedAt: t.OwnedAt}
-	var ok bool
-	switch {
-	case readiness.IsOpen(pod, p.Gate) || p.Opened[pod.UID]:
-		u.Health, ok = p.closed(pod, ep, t)
-	case listed && ep.State != endpoints.Unselected:
-		u.Health, ok = p.waiting(pod, ep, t)
-	default:
-		u.Health, ok = p.detachedHealth(pod)
+	ok := p.putsBack(pod)
+	if !ok {
+		u.Health, ok = p.health(pod, ep, listed)
+	}
+	if lost, isLost := p.Lost[pod.UID]; isLost && (p.putsBack(pod) || !ok && !readiness.IsOpen(pod, p.Gate)) {
+		u.Health, u.PutBack, ok = lost, true, true
 	}
 	if t.HealthOf(pod.UID).State == elbv2.StateHealthy {
 		u.HealthyAt = t.ReadAt
@@ -120,6 +120,24 @@ func (p *planner) decide(pod *corev1.Pod) {
 	if ok {
 		p.result.Updates = append(p.result.Updates, u)
 		p.noteLate(u, t)
+	}
+}
+
+// putsBack reports whether the gate was open until somebody else changed that: it stays open, whatever its target's health is by now.
+func (p *planner) putsBack(pod *corev1.Pod) bool {
+	return !p.Policy.TwoWay && p.Lost[pod.UID].Status == corev1.ConditionTrue
+}
+
+// health is what the pod's gate has to say.
+func (p *planner) health(pod *corev1.Pod, ep endpoints.Endpoint, listed bool) (readiness.Health, bool) {
+	t := p.Group.Targets[ep.Target]
+	switch {
+	case readiness.IsOpen(pod, p.Gate) || p.Opened[pod.UID]:
+		return p.closed(pod, ep, t)
+	case listed && ep.State != endpoints.Unselected:
+		return p.waiting(pod, ep, t)
+	default:
+		return p.detachedHealth(pod)
 	}
 }
 

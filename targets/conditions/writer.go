@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/contest"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/writes"
 )
@@ -75,10 +76,17 @@ type podWrite struct {
 	update  Update    // the newest
 	queued  bool      // it is to be written
 	writing bool      // it, or an earlier one, is being written
-	at      time.Time // when it was written, zero before that and after a failure
+	at      time.Time // when it was written, zero before that, after a failure, and when the cache shows it
+
+	sent    readiness.Health // what was last sent
+	version string           // of the pod as that was written, until the cache shows it; empty when there is none
+	seen    string           // the version of the pod that the cache showed last
 
 	refusals int       // in a row, that may last
-	retryAt  time.Time // no write before this, after one that failed
+	retryAt  time.Time // no write before this, after one that failed, or that somebody else has undone
+
+	contest contest.Contest
+	putBack *readiness.Health // what the condition said that somebody else has changed, nil for nothing
 }
 
 // NewGates returns those of a binding to whose pods nothing was written yet.
@@ -94,7 +102,11 @@ func (g *Gates) Gate() corev1.PodConditionType { return g.gate }
 func (w *Writer) Write(g *Gates, updates []Update) (wait time.Duration) {
 	now := w.clock.Now()
 	for _, u := range updates {
-		if !w.pods.Needed(u.Pod, g.gate, u.Health) || !g.enqueue(u, now) {
+		if !u.PutBack && !w.pods.Needed(u.Pod, g.gate, u.Health) {
+			g.settle(u.Pod.UID)
+			continue
+		}
+		if !g.enqueue(u, now) {
 			continue
 		}
 		queue := w.progress
@@ -158,24 +170,28 @@ func (g *Gates) take(pod types.UID) (u Update, first, ok bool) {
 	if p == nil || !p.queued || p.writing {
 		return Update{}, false, false
 	}
-	p.queued, p.writing = false, true
+	p.queued, p.writing, p.sent = false, true, p.update.Health
 	return p.update, p.at.IsZero(), true
 }
 
-// done takes the end of the write. Of the updates that have come meanwhile the newest is written if it opens the gate (again). Any
-// other, and all after a failure, is dropped, and the binding requeued after the pause: it was decided from a pod without this write.
+// done takes the end of the write, with the version of the pod since then. Of the updates that have come meanwhile the newest is written
+// if it opens the gate (again). Any other, and all after a failure, is dropped, and the binding requeued after the pause: it was decided
+// from a pod without this write. It is requeued, too, when the cache showed already that somebody else has written since.
 // Where the API server has answered and may always answer so, the pauses grow: no gate waits for long for one that did not answer.
-func (g *Gates) done(u Update, now time.Time, err error) (again, requeue bool, pause time.Duration) {
+func (g *Gates) done(u Update, version string, now time.Time, err error) (again, requeue bool, pause time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.writes[u.Pod.UID]
 	p.writing = false
 	if err == nil {
-		p.at, p.refusals, p.retryAt = now, 0, time.Time{}
+		p.at, p.version, p.refusals, p.retryAt = now, version, 0, time.Time{}
+		if !u.PutBack {
+			p.putBack = nil
+		}
 		if p.queued && p.update.Opens() {
 			return true, false, 0
 		}
-		requeue = p.queued
+		requeue = p.queued || contest.IsBehind(version, p.seen)
 		p.update, p.queued = u, false
 		p.update.Pod = nil // the cache has a newer one
 		return false, requeue, 0
@@ -186,7 +202,7 @@ func (g *Gates) done(u Update, now time.Time, err error) (again, requeue bool, p
 		p.refusals++
 	}
 	pause = retry.Jitter(retry.Backoff(writes.RetryPause, failures, retry.MaxBackoff))
-	p.update, p.queued, p.at, p.retryAt = u, false, time.Time{}, now.Add(pause)
+	p.update, p.queued, p.at, p.version, p.retryAt = u, false, time.Time{}, "", now.Add(pause)
 	return false, true, pause
 }
 
@@ -196,12 +212,12 @@ func (w *Writer) write(ctx context.Context, key gateWrite) {
 	if !ok {
 		return
 	}
-	err := w.set(ctx, key.gates, u, first)
+	version, err := w.set(ctx, key.gates, u, first)
 	if err != nil {
 		retry.CountFailure(retry.Kubernetes, err)
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to write the condition of a pod, will retry", "pod", klog.KObj(u.Pod))
 	}
-	switch again, requeue, pause := key.gates.done(u, w.clock.Now(), err); {
+	switch again, requeue, pause := key.gates.done(u, version, w.clock.Now(), err); {
 	case again:
 		w.gates.Add(key)
 	case requeue:
@@ -209,12 +225,15 @@ func (w *Writer) write(ctx context.Context, key gateWrite) {
 	}
 }
 
-func (w *Writer) set(ctx context.Context, g *Gates, u Update, first bool) error {
+func (w *Writer) set(ctx context.Context, g *Gates, u Update, first bool) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	wrote, err := w.pods.Set(ctx, u.Pod, g.gate, u.Health)
-	if err != nil || !wrote {
-		return err
+	if u.PutBack {
+		return w.pods.PutBack(ctx, u.Pod, g.gate, u.Health)
+	}
+	version, err = w.pods.Set(ctx, u.Pod, g.gate, u.Health)
+	if err != nil || version == "" {
+		return "", err
 	}
 	if u.Opens() {
 		ctrl.LoggerFrom(ctx).V(1).Info("Opened readiness gate", "binding", klog.KRef(g.binding.Namespace, g.binding.Name),
@@ -224,7 +243,7 @@ func (w *Writer) set(ctx context.Context, g *Gates, u Update, first bool) error 
 		e.Record(w.recorder, u.Pod)
 	}
 	w.measure(g, u, first)
-	return nil
+	return version, nil
 }
 
 // Opened are the pods whose gates are being opened, or were so lately that the cache may not show it.
@@ -233,18 +252,19 @@ func (g *Gates) Opened(now time.Time) map[types.UID]bool {
 	defer g.mu.Unlock()
 	out := map[types.UID]bool{}
 	for uid, p := range g.writes {
-		if p.update.Opens() && (p.underWay(now) || p.fresh(now)) {
+		if p.update.Opens() && (p.underWay(now) || p.fresh(now)) || p.putBack != nil && p.putBack.Status == corev1.ConditionTrue {
 			out[uid] = true
 		}
 	}
 	return out
 }
 
-// prune forgets writes that the cache shows by now, and those that have failed, but for those of pods that refuse them.
+// prune forgets writes that the cache shows by now, and those that have failed, but for those of pods that refuse them, and those that
+// somebody else has undone.
 func (g *Gates) prune(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.writes, func(_ types.UID, p *podWrite) bool {
-		return !p.underWay(now) && !p.fresh(now) && now.Sub(p.retryAt) > retry.MaxBackoff
+		return !p.underWay(now) && !p.fresh(now) && now.Sub(p.retryAt) > retry.MaxBackoff && p.putBack == nil && p.contest.IsOver(now)
 	})
 }

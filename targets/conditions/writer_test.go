@@ -40,6 +40,7 @@ type writerBed struct {
 	orphans *Orphans
 	cluster client.Client
 	answer  func(*corev1.Pod) error // to a write; nil writes
+	after   func()                  // a write and before its answer
 
 	mu       sync.Mutex
 	requeued []time.Duration
@@ -49,7 +50,7 @@ func inWriterBed(t *testing.T, test func(b *writerBed), pods ...client.Object) {
 	synctest.Test(t, func(*testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
-		b := &writerBed{answer: func(*corev1.Pod) error { return nil }}
+		b := &writerBed{answer: func(*corev1.Pod) error { return nil }, after: func() {}}
 		b.cluster = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(pods...).WithStatusSubresource(&corev1.Pod{}).Build()
 		api := interceptor.NewClient(b.cluster.(client.WithWatch), interceptor.Funcs{SubResourcePatch: func(
 			ctx context.Context, c client.Client, name string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
@@ -59,7 +60,9 @@ func inWriterBed(t *testing.T, test func(b *writerBed), pods ...client.Object) {
 			if err := b.answer(pod); err != nil {
 				return err
 			}
-			return c.SubResource(name).Patch(ctx, o, p, opts...)
+			err := c.SubResource(name).Patch(ctx, o, p, opts...)
+			b.after()
+			return err
 		}})
 		b.Writer = NewWriter(&readiness.Writer{Client: api.Status(), Clock: clock.RealClock{}}, clientevents.NewFakeRecorder(100), clock.RealClock{},
 			func(types.NamespacedName, time.Duration) {})

@@ -19,6 +19,7 @@ import (
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/contest"
 	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/writes"
@@ -68,6 +69,10 @@ type guard struct {
 	queuedAt   time.Time        // when that was queued, zero before the first time
 	answered   readiness.Health // what was told last, by this process
 	answeredAt time.Time
+	version    string    // of the pod since then
+	lost       string    // the version of the pod in which somebody else had changed that
+	retryAt    time.Time // nothing is told before this, as somebody else goes on to change it
+	contest    contest.Contest
 }
 
 // NewAnswerer returns an Answerer that knows no guard, and does nothing before Start.
@@ -194,6 +199,7 @@ func (a *Answerer) due(nodes map[string]node, left map[string]string, now time.T
 		if !known {
 			continue
 		}
+		g.see(now)
 		next := g.ask(question{deleted: g.pod.DeletionTimestamp != nil, leaves: n.leaves}, left[n.instance], now)
 		unanswered, write := g.setNext(next, now)
 		if write {
@@ -218,14 +224,21 @@ func (g *guard) ask(q question, left string, now time.Time) readiness.Health {
 
 // said is what the pod says that the guard was told. What was written just now the cache may not show.
 func (g *guard) said(now time.Time) readiness.Health {
-	if !g.answeredAt.IsZero() && now.Sub(g.answeredAt) < conditions.CacheLag {
+	if now.Sub(g.answeredAt) < conditions.CacheLag && contest.IsBehind(g.pod.ResourceVersion, g.version) {
 		return g.answered
 	}
-	c := readiness.Condition(g.pod, readiness.MayLeave)
-	if c == nil {
-		return readiness.Health{}
+	return readiness.HealthOf(readiness.Condition(g.pod, readiness.MayLeave))
+}
+
+// see notes that somebody else has changed what the guard was told: it is told again, after a pause where that goes on.
+func (g *guard) see(now time.Time) {
+	isChanged := g.version != "" && g.said(now) != g.answered && g.lost != g.pod.ResourceVersion
+	if !isChanged {
+		return
 	}
-	return readiness.Health{Status: c.Status, Reason: c.Reason, Message: c.Message}
+	contest.Count(contest.Guard)
+	pause, _ := g.contest.Lost(now) // the process of the guard reads it; nobody needs an event
+	g.lost, g.retryAt = g.pod.ResourceVersion, now.Add(pause)
 }
 
 // setNext makes the answer the next one. It reports whether the guard was not told it, and whether to write it now: after a pause since
@@ -239,7 +252,7 @@ func (g *guard) setNext(answer readiness.Health, now time.Time) (unanswered, due
 	if said.Status == answer.Status && said.Reason == answer.Reason {
 		pause = messagePause
 	}
-	if !g.queuedAt.IsZero() && now.Sub(g.queuedAt) < pause {
+	if !g.queuedAt.IsZero() && now.Sub(g.queuedAt) < pause || now.Before(g.retryAt) {
 		return true, false
 	}
 	g.next, g.queuedAt = answer, now
@@ -254,14 +267,14 @@ func (a *Answerer) write(ctx context.Context, uid types.UID) {
 	}
 	timeout, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
-	err := a.Pods.SetMayLeave(timeout, pod, next)
+	version, err := a.Pods.SetMayLeave(timeout, pod, next)
 	retry.CountFailure(retry.Kubernetes, err)
 	log := ctrl.LoggerFrom(ctx).WithValues("pod", klog.KObj(pod), "node", pod.Spec.NodeName)
 	if err != nil {
 		log.Error(err, "Failed to answer a node guard, will retry")
 		return
 	}
-	a.noteAnswered(uid, next)
+	a.noteAnswered(uid, next, version)
 	log.Info("Answered a node guard", "mayLeave", next.Status, "reason", next.Reason)
 }
 
@@ -276,10 +289,11 @@ func (a *Answerer) next(uid types.UID) (*corev1.Pod, readiness.Health) {
 	return g.pod, g.next
 }
 
-func (a *Answerer) noteAnswered(uid types.UID, answer readiness.Health) {
+func (a *Answerer) noteAnswered(uid types.UID, answer readiness.Health, version string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if g, there := a.guards[uid]; there {
-		g.answered, g.answeredAt = answer, a.Clock.Now()
+		g.answered, g.answeredAt, g.version = answer, a.Clock.Now(), version
+		a.lookSoon() // the watch may have shown already what somebody else has made of it
 	}
 }

@@ -382,3 +382,34 @@ func TestAnswererAsksOnceForManyGuards(t *testing.T) {
 		}
 	})
 }
+
+// Whoever overwrites what a guard was told, also right after that, keeps it for no longer than the watch takes to show it; who goes on is
+// answered more and more slowly.
+func TestAnswerThatSomebodyElseChangesIsGivenAgain(t *testing.T) {
+	inBed(t, func(b *bed) {
+		overwrite := func(conditions ...corev1.PodCondition) {
+			pod := b.guard()
+			pod.Status.Conditions = conditions
+			if err := b.cluster.Status().Update(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			b.see()
+		}
+		b.node(disrupted)
+		b.want(5*time.Second, "True NodeDrained")
+		overwrite()
+		b.want(3*time.Second, "True NodeDrained")
+		time.Sleep(time.Minute)
+		overwrite(corev1.PodCondition{Type: readiness.MayLeave, Status: corev1.ConditionFalse, Reason: readiness.ReasonTargetsLeft})
+		b.want(3*time.Second, "True NodeDrained")
+		_, _, before := b.counts()
+		for range 600 {
+			if b.says(time.Second) != "" {
+				overwrite()
+			}
+		}
+		if _, _, writes := b.counts(); writes-before > 30 || writes-before < 15 {
+			t.Errorf("%d writes in 10 minutes", writes-before)
+		}
+	})
+}

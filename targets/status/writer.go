@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/targets/contest"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -59,7 +60,7 @@ func (w *Writer) Start(ctx context.Context, requeue func(types.NamespacedName, t
 // Status is what one binding's status says and is to say. Safe for concurrent use.
 type Status struct {
 	mu      sync.Mutex
-	written *v1beta1.TargetGroupBindingStatus // as we wrote it last, nil before
+	written *v1beta1.TargetGroupBindingStatus // as we wrote it last, or found it right at first, nil before
 	sending *v1beta1.TargetGroupBindingStatus // what is being written, nil when nothing is
 	next    *pendingWrite                     // what is queued, nil when nothing is
 
@@ -68,6 +69,12 @@ type Status struct {
 	announced    int64     // the newest generation that an event has called reconciled
 
 	networkingTold string // the reason of the last event about missing inbound rules, empty when none is missing
+
+	version   string    // of the binding with the status as we wrote it last, empty before
+	writtenAt time.Time // when that was
+	seen      string    // the version of the binding that a pass saw while a status was on its way
+	lost      string    // the version of the binding with a status that somebody else has changed
+	contest   contest.Contest
 }
 
 // pendingWrite is a status of a binding that is to be written.
@@ -77,13 +84,16 @@ type pendingWrite struct {
 	status  *v1beta1.TargetGroupBindingStatus
 }
 
-// Write has what a pass has seen written if it differs from what we wrote last, and says when to come back for what may pass. The
-// comparison is with our own memory, as the cache may be behind it.
+// Write has what a pass has seen written if it differs from what we wrote last, or somebody else has changed that, and says when to come
+// back for what may pass.
 func (w *Writer) Write(s *Status, binding *v1beta1.TargetGroupBinding, in Input) time.Duration {
 	now := w.clock.Now()
+	if s.see(binding, now) {
+		w.reporter.Event(binding, overwritten)
+	}
 	old := s.latest(&binding.Status)
 	wanted := old.DeepCopy()
-	fillStatus(wanted, in, metav1.NewTime(now))
+	fillStatus(wanted, in, metav1.NewTime(now).Rfc3339Copy()) // as the API server answers it
 	report.SetGauges(client.ObjectKeyFromObject(binding), wanted, in.Pods)
 	wait, due := s.plan(binding, old, wanted, now)
 	if due {
@@ -117,6 +127,9 @@ func (s *Status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.
 	sure := s.retryAt.IsZero()
 	if sure && equality.Semantic.DeepEqual(old, wanted) {
 		s.differsSince = time.Time{}
+		if s.written == nil && s.sending == nil && s.next == nil {
+			s.written = wanted
+		}
 		return 0, false
 	}
 	if s.differsSince.IsZero() {
@@ -168,14 +181,16 @@ func (w *Writer) send(ctx context.Context, queued statusWrite) {
 		return
 	}
 	key := client.ObjectKeyFromObject(write.binding)
-	err := w.patch(ctx, key, write.binding.UID, write.status)
+	version, err := w.patch(ctx, key, write.binding.UID, write.status)
 	retry.CountFailure(retry.Kubernetes, err)
-	told, pause := s.done(write, w.clock.Now(), err)
+	told, again, pause := s.done(write, version, w.clock.Now(), err)
 	for _, e := range told {
 		w.reporter.Event(write.binding, e)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to write the status of a binding, will retry", "binding", klog.KObj(write.binding))
+	}
+	if again {
 		w.requeue(key, pause)
 	}
 }
@@ -191,9 +206,12 @@ func (s *Status) take() *pendingWrite {
 	return write
 }
 
-// done takes the end of the write. It returns the events to record, that of a failure only after a success, and after a failure the
-// pause until the next pass: what is queued is dropped then.
-func (s *Status) done(write *pendingWrite, now time.Time, err error) (told []events.Event, pause time.Duration) {
+// done takes the end of the write, with the version of the binding since then. It returns the events to record, that of a failure only
+// after a success, and whether a pass is due, after which pause: after a failure, when what is queued is dropped, and when a pass has seen
+// already that somebody else has written since.
+func (s *Status) done(write *pendingWrite, version string, now time.Time, err error) (
+	told []events.Event, again bool, pause time.Duration,
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sending = nil
@@ -203,15 +221,17 @@ func (s *Status) done(write *pendingWrite, now time.Time, err error) (told []eve
 		}
 		pause = retry.Jitter(writes.RetryPause)
 		s.next, s.retryAt = nil, now.Add(pause)
-		return told, pause
+		return told, true, pause
 	}
-	s.written, s.retryAt = write.status, time.Time{}
-	return s.eventsOf(write.old, write.status.Conditions), 0
+	s.written, s.retryAt, s.version, s.writtenAt = write.status, time.Time{}, version, now
+	return s.eventsOf(write.old, write.status.Conditions), contest.IsBehind(version, s.seen), 0
 }
 
 // patch replaces the whole status, whatever is known of the one that is there, and that of no other binding than the
-// one with the UID. A binding that is gone is no error.
-func (w *Writer) patch(ctx context.Context, key types.NamespacedName, uid types.UID, status *v1beta1.TargetGroupBindingStatus) error {
+// one with the UID. A binding that is gone is no error. It returns the version of the binding since then.
+func (w *Writer) patch(ctx context.Context, key types.NamespacedName, uid types.UID, status *v1beta1.TargetGroupBindingStatus) (
+	version string, err error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, writes.Timeout)
 	defer cancel()
 	patch, err := json.Marshal([]map[string]any{
@@ -219,12 +239,12 @@ func (w *Writer) patch(ctx context.Context, key types.NamespacedName, uid types.
 		{"op": "add", "path": "/status", "value": status},
 	})
 	if err != nil {
-		return fmt.Errorf("encoding status: %w", err)
+		return "", fmt.Errorf("encoding status: %w", err)
 	}
 	answer := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	err = w.client.Status().Patch(ctx, answer, client.RawPatch(types.JSONPatchType, patch))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing status: %w", err)
+		return "", fmt.Errorf("writing status: %w", err)
 	}
-	return nil
+	return answer.ResourceVersion, nil
 }

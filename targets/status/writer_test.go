@@ -31,7 +31,7 @@ func TestStatusWhoseFateIsUnknownIsWrittenAgain(t *testing.T) {
 	if _, due := s.plan(nil, old, other, now); !due {
 		t.Fatal("what has lasted is not written")
 	}
-	s.done(s.take(), now, context.DeadlineExceeded)
+	s.done(s.take(), "", now, context.DeadlineExceeded)
 	if wait, due := s.plan(nil, old, old, now); due || wait == 0 || wait > writes.RetryPause {
 		t.Errorf("the next write is due now (%v) or in %s, want it in %s at most", due, wait, writes.RetryPause)
 	}
@@ -56,10 +56,10 @@ func TestStatusIsNotWrittenToAnotherBindingOfTheName(t *testing.T) {
 	}
 	w := NewWriter(cluster, clock.RealClock{}, report.Reporter{})
 	status := &v1beta1.TargetGroupBindingStatus{Targets: &v1beta1.TargetCounts{Summary: "1/1"}}
-	if err := w.patch(t.Context(), key, "another", status); err == nil || written() != nil {
+	if _, err := w.patch(t.Context(), key, "another", status); err == nil || written() != nil {
 		t.Errorf("the status is %v, error %v; want none and an error", written(), err)
 	}
-	if err := w.patch(t.Context(), key, binding.UID, status); err != nil || written() == nil {
+	if _, err := w.patch(t.Context(), key, binding.UID, status); err != nil || written() == nil {
 		t.Errorf("the status is %v, error %v; want it written", written(), err)
 	}
 }
