@@ -39,6 +39,7 @@
 //	                 balancers that are not active
 //	leftovers.go     what is left in AWS: of groups without any Ingress, and what cannot be removed yet
 //	vanished.go      finds Ingresses that are gone, or in another group, and have lost the finalizer of the group before
+//	overwritten.go   puts back what others change of what passes write to the API server, after pauses where they go on
 //	memory.go        what is remembered between passes: refusals, since when target groups and load balancers are waited for, what members
 //	                 were told; a restart loses nothing that is needed
 //	versions.go      which version of its Secret each rule was last given, as AWS does not show it; starts passes when a Secret changes

@@ -54,15 +54,14 @@ type claims struct{ *pass }
 func (p claims) claim(ctx context.Context) (errs error) {
 	var there []membership.Member
 	for _, member := range p.members.Active {
-		var err error
-		if !p.isClaimed(member.Ingress) {
-			err = p.patch(ctx, member.Ingress, controllerutil.AddFinalizer)
-		}
+		isClaimed, err := p.claimOne(ctx, member.Ingress)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			errs = errors.Join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
+		}
+		if !isClaimed {
 			p.unclaimed[member.Ingress.UID] = true
 			member.Fault = &annotation.Fault{Member: membership.NameOf(member.Ingress), Reason: "it does not have the finalizer"}
 		}
@@ -70,6 +69,24 @@ func (p claims) claim(ctx context.Context) (errs error) {
 	}
 	p.members.Active, p.lookups = there, lookups{}
 	return errs
+}
+
+// claimOne puts the finalizer on the member, if it is to be there now, and reports whether it is.
+func (p claims) claimOne(ctx context.Context, member *networkingv1.Ingress) (isClaimed bool, err error) {
+	of, finalizer := finalizerOf(member), p.group.Finalizer()
+	if p.isClaimed(member) {
+		p.memory.isRight(of, finalizer)
+		return true, nil
+	}
+	due, late := p.repair(member, "the finalizer "+finalizer, of, finalizer)
+	if !due {
+		return late, nil
+	}
+	version, err := p.patch(ctx, member, controllerutil.AddFinalizer)
+	if err == nil {
+		p.memory.wrote(of, finalizer, version, p.Clock.Now())
+	}
+	return err == nil, err
 }
 
 // isClaimed reports whether the member has the group's finalizer.
@@ -87,7 +104,7 @@ func (p claims) release(ctx context.Context) (errs error) {
 			p.memory.forget(member.UID)
 			continue
 		}
-		if err := client.IgnoreNotFound(p.patch(ctx, member, controllerutil.RemoveFinalizer)); err != nil {
+		if _, err := p.patch(ctx, member, controllerutil.RemoveFinalizer); client.IgnoreNotFound(err) != nil {
 			errs = errors.Join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
 			continue
 		}
@@ -135,12 +152,13 @@ func isProtected(f apply.Failure) bool {
 	return balancer && awserr.IsProtected(f.Err)
 }
 
-// patch changes the finalizers. The lock keeps those that others write at the same time.
-func (p claims) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) error {
+// patch changes the finalizers, and returns the version of the Ingress since then. The lock keeps those that others write at the same time.
+func (p claims) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) (string, error) {
 	changed := member.DeepCopy()
 	change(changed, p.group.Finalizer())
 	lock := client.MergeFromWithOptions(member, client.MergeFromWithOptimisticLock{})
-	return p.Client.Patch(ctx, changed, lock)
+	err := p.Client.Patch(ctx, changed, lock)
+	return changed.ResourceVersion, err
 }
 
 // finalizerFailed tells the member, unless somebody else has only been faster.

@@ -57,6 +57,8 @@ type memory struct {
 	versions map[string]version
 	// left is when a member that another group has got that one's load balancer as its status.
 	left map[types.UID]time.Time
+	// written is what is known of what passes have written to the API server.
+	written map[thing]*written
 }
 
 // waiting is a target group that cannot take over yet, by the value of its resource tag.
@@ -75,7 +77,7 @@ func (m *memories) of(group membership.Group, now time.Time) *memory {
 		m.groups[group] = &memory{
 			told: map[told]bool{}, held: map[types.UID]*networkingv1.Ingress{},
 			refused: map[types.UID]refusal{}, inactive: map[string]time.Time{}, moved: map[string]time.Time{},
-			left: map[types.UID]time.Time{}, versions: map[string]version{}, rerouted: now,
+			left: map[types.UID]time.Time{}, versions: map[string]version{}, written: map[thing]*written{}, rerouted: now,
 		}
 	}
 	return m.groups[group]
@@ -98,6 +100,7 @@ func (m *memory) forget(member types.UID) {
 	delete(m.refused, member)
 	delete(m.left, member)
 	delete(m.held, member)
+	maps.DeleteFunc(m.written, func(of thing, _ *written) bool { return of.uid == member })
 }
 
 // staying is for how long clients may still come to the group for a member that has left it, 0 for no longer. While the group still

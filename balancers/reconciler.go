@@ -189,7 +189,8 @@ func (p *pass) run(ctx context.Context) (err error) {
 	}
 	now := p.Clock.Now()
 	p.result = p.Applier.Run(ctx, apply.Pass{
-		ID: p.id, Plan: p.begin(p.steps), Unsettled: statuses{p}.unsettled, Kept: p.memory.kept(now), Late: p.memory.late(now),
+		ID: p.id, Plan: p.begin(p.withoutContested(p.steps)), Unsettled: statuses{p}.unsettled,
+		Kept: p.memory.kept(now), Late: p.memory.late(now),
 		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
 	})
 	p.lookups = lookups{}

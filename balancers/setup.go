@@ -6,6 +6,7 @@ package balancers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := controllers.
 		Named("ingress").
 		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress),
-			builder.WithPredicates(r.endings.notes(r.Clock), saysOtherwise(ingressSpec))).
+			builder.WithPredicates(r.endings.notes(r.Clock), ingressChanged())).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofService), builder.WithPredicates(saysOtherwise(serviceSpec))).
 		Watches(&networkingv1.IngressClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), generation).
 		Watches(&ingressapi.IngressClassParams{}, handler.EnqueueRequestsFromMapFunc(r.ofParams), generation).
@@ -83,10 +84,13 @@ func (r *Reconciler) newQueue(
 	return q
 }
 
-// bindingChanged passes what others do to our bindings, and their end, for which steps wait. What is created we have created.
+// bindingChanged passes what others do to our bindings, also to the labels by which they are found, and their end, for which steps wait.
+// What is created we have created.
 func bindingChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
+		},
 	}
 }

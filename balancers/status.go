@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -222,11 +225,11 @@ func delaysNobody(w steps.Wait) bool {
 	return isOfFront(w) || w.Gone != (stack.Ref{}) || w.Open != (stack.Ref{})
 }
 
-// writeStatus writes the status if it differs in host names or ports, and returns the Ingress as it is then.
-func (p statuses) writeStatus(
-	ctx context.Context, member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress,
-) (*networkingv1.Ingress, error) {
-	if isStatus(member, entries) {
+// writeStatus writes the status if it differs, and returns the Ingress as it is then.
+func (p statuses) writeStatus(ctx context.Context, member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) (
+	*networkingv1.Ingress, error,
+) {
+	if !p.isStatusDue(member, entries) {
 		return member, nil
 	}
 	changed := member.DeepCopy()
@@ -236,6 +239,7 @@ func (p statuses) writeStatus(
 		teller(p).warn(member, reasonUpdateStatus, "Failed update status due to %v", err)
 		return member, fmt.Errorf("writing status of Ingress %s: %w", membership.NameOf(member), err)
 	}
+	p.memory.wrote(statusThing(member), statusValue(entries), changed.ResourceVersion, p.Clock.Now())
 	return changed, nil
 }
 
@@ -244,12 +248,12 @@ func isStatus(member *networkingv1.Ingress, entries []networkingv1.IngressLoadBa
 	return slices.Equal(shape(member.Status.LoadBalancer.Ingress), shape(entries))
 }
 
-// shape is what counts of a status.
+// shape is what counts of a status. That a port is of TCP goes without saying.
 func shape(entries []networkingv1.IngressLoadBalancerIngress) (out []string) {
 	for _, entry := range entries {
-		out = append(out, entry.Hostname)
+		out = append(out, entry.Hostname, entry.IP)
 		for _, port := range entry.Ports {
-			out = append(out, fmt.Sprint(port.Port))
+			out = append(out, fmt.Sprint(port.Port, cmp.Or(port.Protocol, corev1.ProtocolTCP), ptr.Deref(port.Error, "")))
 		}
 	}
 	return out

@@ -137,6 +137,19 @@ func ingressSpec(o client.Object) any {
 	return []any{i.Spec, i.Status.LoadBalancer, membership.HoldsTooMany(i.Finalizers)}
 }
 
+// ingressChanged passes what users say, and what others take of what we write: the finalizer of a group, and the status.
+func ingressChanged() predicate.Predicate {
+	return predicate.Or(saysOtherwise(ingressSpec), predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, // the other one passes it
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			held := membership.GroupsHeld(client.ObjectKeyFromObject(e.ObjectNew), e.ObjectNew.GetFinalizers())
+			return slices.ContainsFunc(membership.GroupsHeld(client.ObjectKeyFromObject(e.ObjectOld), e.ObjectOld.GetFinalizers()),
+				func(group membership.Group) bool { return !slices.Contains(held, group) })
+		},
+	})
+}
+
 func serviceSpec(o client.Object) any { return o.(*corev1.Service).Spec }
 func labelsOf(o client.Object) any    { return o.GetLabels() }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -50,20 +51,22 @@ func (b bindings) update(ctx context.Context, c steps.UpdateBinding) error {
 	return b.write(ctx, "updating", c.Binding)
 }
 
-// write makes a binding that exists the one that is wanted. It must be this stack's, by its labels, and of the same target group.
+// write makes a binding that exists the one that is wanted. It must be of the same target group: then it is this stack's, whose target
+// group that is, also where somebody has taken its labels. One of another target group is this stack's by its labels.
 func (b bindings) write(ctx context.Context, doing string, wanted stack.Binding) error {
 	found := &v1beta1.TargetGroupBinding{}
 	key := client.ObjectKey{Namespace: wanted.Namespace, Name: wanted.Name}
 	if err := b.Get(ctx, key, found); err != nil {
 		return failed(doing, wanted, err)
 	}
-	for label, value := range wanted.Spec.Labels {
-		if found.Labels[label] != value {
-			err := fmt.Errorf("it exists without the label %s=%s, so it is not this stack's: delete it", label, value)
-			return failed(doing, wanted, refuse(err))
-		}
-	}
 	if arn := found.Spec.TargetGroupARN; arn != wanted.Group.ID {
+		for label, value := range wanted.Spec.Labels {
+			if found.Labels[label] != value {
+				err := fmt.Errorf("it exists for another target group, %s, without the label %s=%s, so it is not this stack's: delete it",
+					arn, label, value)
+				return failed(doing, wanted, refuse(err))
+			}
+		}
 		return failed(doing, wanted, fmt.Errorf("it exists for another target group, %s, and will be replaced", arn))
 	}
 	before := found.DeepCopy()
@@ -133,8 +136,8 @@ func networking(spec stack.BindingSpec) *v1beta1.TargetGroupBindingNetworking {
 	return out
 }
 
-// Binding is what the object says, as the stack has it. What a stack cannot say, such as rules for addresses, is left out: it differs from
-// what is wanted then.
+// Binding is what the object says, as the stack has it. What a stack cannot say, such as rules for addresses, is left out, and Others tells
+// of it: it differs from what is wanted then.
 func Binding(object *v1beta1.TargetGroupBinding) stack.Binding {
 	spec := object.Spec
 	out := stack.Binding{
@@ -149,12 +152,22 @@ func Binding(object *v1beta1.TargetGroupBinding) stack.Binding {
 		Awaited: awaited(object),
 	}
 	if spec.NodeSelector != nil {
-		out.Spec.NodeSelector = spec.NodeSelector.MatchLabels
+		out.Spec.NodeSelector, out.Spec.Others = spec.NodeSelector.MatchLabels, len(spec.NodeSelector.MatchExpressions) > 0
 	}
 	if spec.Networking != nil {
 		out.Spec.Networking, out.Spec.Peer = ports(spec.Networking.Ingress)
+		out.Spec.Others = out.Spec.Others || hasOthers(spec.Networking.Ingress, out.Spec.Peer)
 	}
 	return out
+}
+
+// hasOthers reports whether the rules let in somebody besides the peer.
+func hasOthers(rules []v1beta1.NetworkingIngressRule, peer stack.Ref) bool {
+	return slices.ContainsFunc(rules, func(rule v1beta1.NetworkingIngressRule) bool {
+		return slices.ContainsFunc(rule.From, func(from v1beta1.NetworkingPeer) bool {
+			return from.IPBlock != nil || from.SecurityGroup != nil && from.SecurityGroup.GroupID != peer.ID
+		})
+	})
 }
 
 // awaited says what the inbound rules of a binding wait for, "" if they are there. Nobody makes any where nothing is said of them although

@@ -130,9 +130,10 @@ func TestCreateOfABindingThatExists(t *testing.T) {
 		fault  string
 	}{
 		"ours, with a label of the user":  {labels: map[string]string{"ingress.k8s.aws/stack": "shop", "team": "web"}, group: "tg-a"},
-		"of another stack":                {labels: map[string]string{"ingress.k8s.aws/stack": "other"}, group: "tg-a", fault: "not this stack's"},
+		"of another stack":                {labels: map[string]string{"ingress.k8s.aws/stack": "other"}, group: "tg-x", fault: "not this stack's"},
+		"ours, with another's labels":     {labels: map[string]string{"ingress.k8s.aws/stack": "other", "team": "web"}, group: "tg-a"},
+		"ours, whose labels were taken":   {labels: map[string]string{"team": "web"}, group: "tg-a"},
 		"ours, for another target group":  {labels: map[string]string{"ingress.k8s.aws/stack": "shop"}, group: "tg-old", fault: "another target group"},
-		"by hand, for that target group":  {group: "tg-a", fault: "not this stack's"},
 		"by hand, for none of our groups": {group: "tg-x", fault: "not this stack's"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,11 +82,11 @@ func sameSpec(wanted, seen stack.BindingSpec) bool {
 		}
 	}
 	type plain struct {
-		texts        [6]string
-		rules, multi bool
+		texts                [6]string
+		rules, multi, others bool
 	}
 	of := func(s stack.BindingSpec) plain {
-		p := plain{rules: s.Networking != nil, multi: s.MultiCluster}
+		p := plain{rules: s.Networking != nil, multi: s.MultiCluster, others: s.Others}
 		p.texts = [6]string{s.Service, s.Port.String(), s.TargetType, s.Protocol, s.AddressType, s.VPC}
 		return p
 	}

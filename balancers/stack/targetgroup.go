@@ -55,4 +55,6 @@ type BindingSpec struct {
 	NodeSelector map[string]string
 	MultiCluster bool
 	Labels       map[string]string
+	// Others says that somebody else has added what no stack says: other peers, or other terms of the selector.
+	Others bool
 }

@@ -39,6 +39,13 @@ func (s *Status) IsForeign(binding *v1beta1.TargetGroupBinding) bool {
 	return true
 }
 
+// adopt takes in that the status was right when this process saw it first. The caller holds the lock.
+func (s *Status) adopt(right *v1beta1.TargetGroupBindingStatus) {
+	if s.written == nil && s.sending == nil && s.next == nil {
+		s.written = right
+	}
+}
+
 // see takes in what the cache shows of the status, and reports whether users are to be told that somebody else has changed it. It is
 // written again then, after the pause.
 func (s *Status) see(binding *v1beta1.TargetGroupBinding, now time.Time) (tell bool) {

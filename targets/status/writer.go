@@ -127,9 +127,7 @@ func (s *Status) plan(binding *v1beta1.TargetGroupBinding, old, wanted *v1beta1.
 	sure := s.retryAt.IsZero()
 	if sure && equality.Semantic.DeepEqual(old, wanted) {
 		s.differsSince = time.Time{}
-		if s.written == nil && s.sending == nil && s.next == nil {
-			s.written = wanted
-		}
+		s.adopt(wanted)
 		return 0, false
 	}
 	if s.differsSince.IsZero() {
