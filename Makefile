@@ -31,6 +31,14 @@ gcflags = $(foreach path,$1,'-gcflags=$(path)/...=$2')
 export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath '-gcflags=all=$(quick)' $(call gcflags,$(not_inlined),$(quick) -l) $(call gcflags,$(inlined),$(quick))
 
+# What is built here to be tested, and to test it, is built without parts of Kubernetes that nothing uses and that cost most of the time
+# (.tools/without). $(call lean,NAME) are the flags for a module that is called so here. The two files of fakes are for tests of Kubernetes,
+# and import 59 packages; the script says what it leaves out.
+lean = -modfile=$(bin)/lean/$1/go.mod -overlay=$(bin)/lean/$1/overlay.json
+unused := k8s.io/client-go 'informers/*/*/*.go:untyped-informers.sed'
+unused_in_kubernetes := k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_test_context.go \
+	-- k8s.io/kubernetes pkg/scheduler/backend/queue/testing.go
+
 # 2 min with an empty cache. The arithmetic of keys is Go's own, shares nothing, and is not watched: with it, targetgate takes 141 s of CPU
 # instead of 60 in the tests of certificates.
 race_flags := $(if $(race),-race $(foreach path,nistec/... bigmod,"-gcflags=crypto/internal/fips140/$(path)=-race=false $(quick)"))
@@ -83,7 +91,7 @@ clean: ## Remove everything built here, except Go's caches.
 ##@ Change
 
 .PHONY: generate
-generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, annotations, schema and value names.
+generate: .bin/controller-gen | lean-targetgate ## Generate deep copies, CRD, RBAC and webhook configuration from the code's markers, and the chart's README, annotations, schema and value names.
 	@.bin/controller-gen object:headerFile=config/boilerplate.go.txt paths=./targets/v1beta1 paths=./balancers/v1beta1
 	@.bin/controller-gen crd paths=./targets/v1beta1 output:crd:dir=config/crd
 	@.bin/controller-gen crd paths=./balancers/v1beta1 output:crd:dir=config/provision/crd
@@ -93,7 +101,7 @@ generate: .bin/controller-gen ## Generate deep copies, CRD, RBAC and webhook con
 	@.bin/controller-gen webhook paths=./webhook/... output:webhook:dir=config/provision/webhook
 	@cp config/crd/elbv2.k8s.aws_targetgroupbindings.yaml $(chart)/files/crd.yaml
 	@cp config/provision/crd/elbv2.k8s.aws_ingressclassparams.yaml $(chart)/files/ingressclassparams-crd.yaml
-	@go run ./charts/generate $(chart)
+	@go run $(call lean,targetgate) ./charts/generate $(chart)
 
 .PHONY: fmt
 fmt: .bin/golangci-lint ## Format the code and group its imports.
@@ -103,7 +111,7 @@ fmt: .bin/golangci-lint ## Format the code and group its imports.
 
 .PHONY: vet
 vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
-	go vet -tags e2e ./...
+	go vet $(call lean,targetgate) -tags e2e ./...
 
 .PHONY: lint
 lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), subjects of commits, sizes of files, and that doc.go files name the others.
@@ -171,25 +179,25 @@ test-others: race .bin/gotestsum .bin/helm .bin/targetgate$(race) .bin/control-p
 # Not in CI. What fails says the seed of its history; SEED=... MORE=... runs that one again, or more.
 MORE ?= 10
 SEED := $(or $(SEED),$(shell date +%s))
-property = go test -vet=off -ldflags=-w -count=1 -timeout 4h
+property = go test $(call lean,targetgate) -vet=off -ldflags=-w -count=1 -timeout 4h
 .PHONY: simulate
 simulate: export GOGC := 400
-simulate: ## Run the tests by random histories through ten times as many as make test does (MORE=10), and others (SEED=...).
+simulate: | lean-targetgate ## Run the tests by random histories through ten times as many as make test does (MORE=10), and others (SEED=...).
 	$(call timed,bindings from seed $(SEED),$(property) ./targets -run '^TestModel$$' -histories $$((300 * $(MORE))) -seed $(SEED))
 	$(call timed,rules of security groups,$(property) ./targets/networking -run '^TestHistories' -networking.histories $$((200 * $(MORE))))
 	$(call timed,plans of load balancers,$(property) ./balancers/plan -pairs $$((8000 * $(MORE))))
 
 .PHONY: bench bench-all
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (at most 12 min; BENCH='-scenario one,rush' chooses, BENCH=-list lists).
-	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate $(BENCH)
+	@go run $(call lean,targetgate) ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate $(BENCH)
 
 bench-all: .bin/control-plane .bin/targetgate ## Measure all scenarios (about 45 min).
-	@go run ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -scenario all $(BENCH)
+	@go run $(call lean,targetgate) ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate -scenario all $(BENCH)
 
 # Four packages at a time, as most wait more than they work: the next one begins when one ends, the longest first. Vet, which looks at all
 # that they import, has a target of its own. Only debuggers read DWARF: traces and races have their lines without it.
 # $(call summed,name,format) shows progress, and what has failed at the end.
-summed = .bin/gotestsum --format $2 --format-hide-empty-pkg --hide-summary skipped --jsonfile $(bin)/tests-$1.json -- -p 4 -vet=off -ldflags=-w
+summed = .bin/gotestsum --format $2 --format-hide-empty-pkg --hide-summary skipped --jsonfile $(bin)/tests-$1.json -- $(call lean,targetgate) -p 4 -vet=off -ldflags=-w
 # $(call slowest,name ...) prints the ten slowest tests of these.
 slowest = @echo "== the ten slowest tests:"; cat $(patsubst %,$(bin)/tests-%.json,$1) | .bin/gotestsum tool slowest --num 10
 
@@ -219,39 +227,43 @@ endif
 .PHONY: FORCE
 version = -ldflags "-w -X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
 
-.bin/targetgate: FORCE
-	@.tools/build $@ . 4 $(version) ./cmd/targetgate
+.bin/targetgate: FORCE | lean-targetgate
+	@.tools/build $@ . 4 $(call lean,targetgate) $(version) ./cmd/targetgate
 
-.bin/targetgate-race: FORCE
-	@$(with_race) .tools/build $@ . 3 $(race_flags) $(version) ./cmd/targetgate
+.bin/targetgate-race: FORCE | lean-targetgate
+	@$(with_race) .tools/build $@ . 3 $(call lean,targetgate) $(race_flags) $(version) ./cmd/targetgate
 
-.bin/demo: FORCE
-	@.tools/build $@ . 1 -ldflags=-w ./e2e/demo
+.bin/demo: FORCE | lean-targetgate
+	@.tools/build $@ . 1 $(call lean,targetgate) -ldflags=-w ./e2e/demo
 
 kubernetes = $(shell sed -n 's|^.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e/kubernetes/go.mod)
 kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 gitMinor=$(word 2,$(subst ., ,$(kubernetes))),\
 	-X k8s.io/component-base/version.$(value))
 
-# Only tests of Kubernetes use these two files, which import fake clients: 59 packages, 24 s of CPU.
-fakes := k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_test_context.go k8s.io/kubernetes pkg/scheduler/backend/queue/testing.go
-without_fakes := $(bin)/without-fakes
-
-.bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go)
-	@cd e2e/kubernetes && $(CURDIR)/.tools/without $(without_fakes) $(fakes)
-	@.tools/build $@ e2e/kubernetes 5 -modfile=$(without_fakes)/go.mod -overlay=$(without_fakes)/overlay.json -ldflags "$(kubernetes_flags)" .
+.bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go) | lean-kubernetes
+	@.tools/build $@ e2e/kubernetes 5 $(call lean,kubernetes) -ldflags "$(kubernetes_flags)" .
 
 # Built after the control plane, with which they share most packages.
 .bin/cert-manager .bin/kubectl .bin/external-dns: .bin/control-plane
-.bin/cert-manager: $(wildcard e2e/kubernetes/certmanager/*.go)
-	@.tools/build $@ e2e/kubernetes 1 -ldflags "-s -w" ./certmanager
-.bin/kubectl: $(wildcard e2e/kubernetes/kubectl/*.go)
-	@.tools/build $@ e2e/kubernetes 1 -ldflags "$(kubernetes_flags)" ./kubectl
+.bin/cert-manager: $(wildcard e2e/kubernetes/certmanager/*.go) | lean-kubernetes
+	@.tools/build $@ e2e/kubernetes 1 $(call lean,kubernetes) -ldflags "-s -w" ./certmanager
+.bin/kubectl: $(wildcard e2e/kubernetes/kubectl/*.go) | lean-kubernetes
+	@.tools/build $@ e2e/kubernetes 1 $(call lean,kubernetes) -ldflags "$(kubernetes_flags)" ./kubectl
 
-.bin/external-dns: e2e/externaldns/cmd/go.mod e2e/externaldns/cmd/go.sum $(wildcard e2e/externaldns/cmd/*.go)
-	@.tools/build $@ e2e/externaldns/cmd 1 -ldflags "-s -w" .
+.bin/external-dns: e2e/externaldns/cmd/go.mod e2e/externaldns/cmd/go.sum $(wildcard e2e/externaldns/cmd/*.go) | lean-externaldns
+	@.tools/build $@ e2e/externaldns/cmd 1 $(call lean,externaldns) -ldflags "-s -w" .
+
+# It takes a tenth of a second when nothing changes.
+.PHONY: lean-targetgate lean-kubernetes lean-externaldns lean-tools
+lean-targetgate: module := .
+lean-kubernetes: module := e2e/kubernetes
+lean-externaldns: module := e2e/externaldns/cmd
+lean-tools: module := .tools
+lean-targetgate lean-kubernetes lean-externaldns lean-tools: lean-%:
+	@cd $(module) && $(CURDIR)/.tools/without $(bin)/lean/$* $(unused) $(if $(filter kubernetes,$*),-- $(unused_in_kubernetes))
 
 # The `tool` lines of .tools/go.mod pin the tools, and name the main package of each.
 .bin/controller-gen .bin/gotestsum: minutes := 1
 .bin/golangci-lint .bin/helm: minutes := 4
-.bin/controller-gen .bin/gotestsum .bin/golangci-lint .bin/helm: .tools/go.mod .tools/go.sum
-	@.tools/build $@ .tools $(minutes) "$$(awk '/\/$(@F)$$/ { print $$1 }' .tools/go.mod)"
+.bin/controller-gen .bin/gotestsum .bin/golangci-lint .bin/helm: .tools/go.mod .tools/go.sum | lean-tools
+	@.tools/build $@ .tools $(minutes) $(call lean,tools) "$$(awk '/\/$(@F)$$/ { print $$1 }' .tools/go.mod)"
