@@ -66,6 +66,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	}
 	if opts.Ingresses != nil {
 		handlers[ingresses.Path], handlers[ingresses.ParamsPath] = ingresses.New(mgr.GetClient(), mgr.GetAPIReader(), *opts.Ingresses)
+		handlers[ingresses.MutateParamsPath] = ingresses.NewBeforeCRD()
 	}
 	for path, hook := range handlers {
 		mgr.GetWebhookServer().Register(path, review.Timed(path, hook))

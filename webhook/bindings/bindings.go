@@ -12,8 +12,10 @@ import (
 
 	"github.com/targetgate/targetgate/aws/accounts"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/config/crd"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/webhook/review"
+	"github.com/targetgate/targetgate/webhook/schema"
 )
 
 // The paths are the incumbent's.
@@ -47,12 +49,13 @@ type Options struct {
 func New(reader client.Reader, opts Options) (mutating, validating http.Handler) {
 	facts, limiter := newFacts(opts.Clients, clock.RealClock{}), review.NewLimiter()
 	facts.policy, facts.own.api = opts.Consent, opts.Own
-	fills := &defaulter{facts: facts}
 	checks := &validator{reader: reader, ownVPC: opts.OwnVPC, facts: facts, claims: newClaims(clock.RealClock{}), rules: opts.MakesRules}
+	fills := &defaulter{facts: facts, checks: checks}
 	review.BeginCounting(review.MutationFailures, MutatePath)
 	review.BeginCounting(review.ValidationFailures, ValidatePath)
 	mutating = &handler{
 		failures: review.MutationFailures, limiter: limiter, turns: newTurns(), namespaces: opts.Namespaces, decide: fills.review,
+		crd: schema.MustOf(crd.TargetGroupBindings),
 	}
 	validating = &handler{
 		failures: review.ValidationFailures, limiter: limiter, turns: newTurns(), namespaces: opts.Namespaces, decide: checks.review,

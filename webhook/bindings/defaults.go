@@ -4,7 +4,9 @@
 package bindings
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,14 +22,71 @@ import (
 //
 // +kubebuilder:webhook:path=/mutate-elbv2-k8s-aws-v1beta1-targetgroupbinding,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=targetgroupbindings,verbs=create;update,versions=v1beta1,name=mtargetgroupbinding.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
 
-// defaulter fills in fields from the target group at creation.
+// defaulter fills in fields from the target group at creation. It is asked before the API server goes by the CRD, which answers 422 to
+// all that it finds. So the defaulter finds it first, and answers with our code.
 type defaulter struct {
-	facts *facts
+	facts  *facts
+	checks *validator
+}
+
+// review fills in fields, and refuses what the CRD would.
+func (d *defaulter) review(ctx context.Context, req *bindingRequest) (review.Answer, error) {
+	before := req.binding.Spec
+	var err error
+	switch req.Operation {
+	case admissionv1.Create:
+		err = d.create(ctx, req)
+	case admissionv1.Update:
+		err = d.update(ctx, req)
+	}
+	if err != nil {
+		return review.Answer{}, err
+	}
+	return review.Answer{Patch: fillPatch(&before, &req.binding.Spec)}, nil
+}
+
+// create refuses what the CRD would, with all that the spec shows to be wrong. The rest it leaves to the validator, which tells all.
+func (d *defaulter) create(ctx context.Context, req *bindingRequest) error {
+	if err := d.fill(ctx, req); err != nil {
+		return err
+	}
+	faults := append(required(&req.binding.Spec), specFaults(&req.binding.Spec)...)
+	if len(req.crd.All) == 0 && !slices.ContainsFunc(faults, isOfCRD) {
+		return nil
+	}
+	return forbidden(req.binding, beside(faults, req.crd.All))
+}
+
+// update leaves as they are the fields that were filled in and are not in the new manifest, as of a tool that replaces objects. All else
+// it judges as the validator does, as some of it takes a new binding.
+func (d *defaulter) update(ctx context.Context, req *bindingRequest) error {
+	keepFilledIn(&req.old.Spec, &req.binding.Spec)
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	others, err := d.checks.others(ctx, req.binding)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	_, err = d.checks.judge(ctx, req, others)
+	return err
+}
+
+// keepFilledIn does not touch the spec if it names another group.
+func keepFilledIn(old, spec *v1beta1.TargetGroupBindingSpec) {
+	if name, known := groupName(old.TargetGroupARN); known && spec.TargetGroupARN == "" && spec.TargetGroupName == name {
+		spec.TargetGroupARN = old.TargetGroupARN
+	}
+	if spec.TargetGroupARN != old.TargetGroupARN {
+		return
+	}
+	spec.TargetType = cmp.Or(spec.TargetType, old.TargetType)
+	spec.IPAddressType = cmp.Or(spec.IPAddressType, old.IPAddressType)
+	spec.VpcID = cmp.Or(spec.VpcID, old.VpcID)
 }
 
 // fill completes the spec of a new binding. A complete one costs no AWS call. Without its target group nothing can be filled in, so
 // a missing one is rejected, together with other faults of the spec; AWS's trouble is an InternalError. All other
-// faults are left to the CRD and the validator.
+// faults are left to the callers and the validator.
 func (d *defaulter) fill(ctx context.Context, req *bindingRequest) error {
 	spec := &req.binding.Spec
 	if req.Operation != admissionv1.Create || complete(spec) {
@@ -43,7 +102,7 @@ func (d *defaulter) fill(ctx context.Context, req *bindingRequest) error {
 		fault = unbindable(spec, group)
 	}
 	if fault != nil {
-		return forbidden(req.binding, append(specFaults(spec), fault))
+		return forbidden(req.binding, beside(append(specFaults(spec), fault), req.crd.All))
 	}
 	if group != nil {
 		fillFrom(group, spec)

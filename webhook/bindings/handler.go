@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/targetgate/targetgate/webhook/review"
+	"github.com/targetgate/targetgate/webhook/schema"
 )
 
 // handler answers reviews of bindings. First it decodes and limits the review, which holds memory of the limiter. What may wait
@@ -22,7 +23,8 @@ type handler struct {
 	failures   *prometheus.CounterVec
 	limiter    *review.Limiter
 	turns      *turns
-	namespaces []string // the watched ones; empty means all
+	namespaces []string       // the watched ones; empty means all
+	crd        *schema.Schema // nil behind the CRD
 	decide     func(context.Context, *bindingRequest) (review.Answer, error)
 }
 
@@ -63,7 +65,7 @@ func (h *handler) receive(w http.ResponseWriter, req *http.Request) (*bindingReq
 	defer done()
 	var request *bindingRequest
 	err = h.limiter.Decode(req.Context(), body, func(body []byte) error {
-		request, err = decodeBinding(body)
+		request, err = decodeBinding(body, h.crd)
 		return err
 	})
 	if err != nil {
@@ -76,8 +78,8 @@ func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answe
 	if len(h.namespaces) > 0 && !slices.Contains(h.namespaces, req.Namespace) {
 		return review.Answer{}, nil
 	}
-	if err := forbidden(req.binding, req.faults); err != nil {
-		return review.Answer{}, err
+	if len(req.faults) > 0 {
+		return review.Answer{}, forbidden(req.binding, beside(req.faults, req.crd.Made))
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -92,15 +94,6 @@ func (h *handler) answer(ctx context.Context, req *bindingRequest) (review.Answe
 // admitted returns the answer that admits a binding unchanged.
 func admitted(warnings admission.Warnings, err error) (review.Answer, error) {
 	return review.Answer{Warnings: warnings}, err
-}
-
-// review fills in fields from the target group.
-func (d *defaulter) review(ctx context.Context, req *bindingRequest) (review.Answer, error) {
-	before := req.binding.Spec
-	if err := d.fill(ctx, req); err != nil {
-		return review.Answer{}, err
-	}
-	return review.Answer{Patch: fillPatch(&before, &req.binding.Spec)}, nil
 }
 
 // review rejects invalid bindings and warns about unwise ones.

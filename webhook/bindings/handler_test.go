@@ -10,19 +10,21 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/config/crd"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/review"
+	"github.com/targetgate/targetgate/webhook/schema"
 	"github.com/targetgate/targetgate/webhook/webhooktest"
 )
 
@@ -45,9 +47,13 @@ func specOf(spec string) string {
 }
 
 // mutating and validating are the two hooks, as Setup makes them, of an AWS that knows the target group "web" of type ip.
-func mutating(_ testing.TB) *handler {
-	facts, _, _ := testFacts(elbv2types.TargetTypeEnumIp)
-	return &handler{failures: review.MutationFailures, limiter: review.NewLimiter(), turns: newTurns(), decide: (&defaulter{facts: facts}).review}
+func mutating(t testing.TB) *handler {
+	checks, _ := newValidator(t)
+	fills := &defaulter{facts: checks.facts, checks: checks}
+	return &handler{
+		failures: review.MutationFailures, limiter: review.NewLimiter(), turns: newTurns(), decide: fills.review,
+		crd: schema.MustOf(crd.TargetGroupBindings),
+	}
 }
 
 func validating(t testing.TB) *handler {
@@ -89,7 +95,7 @@ func TestBindingRefusals(t *testing.T) {
 		want    []string
 	}{
 		"text for a number":        {specOf(`"targetGroupName":"web","serviceRef":{"name":5,"port":80}`), []string{"spec.serviceRef.name: Invalid value: must be a string, not number"}},
-		"a number for text":        {specOf(`"targetGroupName":"web","targetType":5`), []string{"spec.targetType: Invalid value: must be a string, not number"}},
+		"a number for text":        {specOf(`"targetGroupName":"web","targetType":5,"serviceRef":{"name":"web","port":80}`), []string{"spec.targetType: Invalid value: must be a string, not number"}},
 		"a port that is neither":   {specOf(`"targetGroupName":"web","serviceRef":{"name":"web","port":true}`), []string{"spec.serviceRef.port: Invalid value: must be an integer, not bool"}},
 		"text for a list":          {specOf(instanceSpec(`,"nodeSelector":{"matchExpressions":""}`)), []string{"spec.nodeSelector.matchExpressions: Invalid value: must be a list, not string"}},
 		"a list for the selector":  {specOf(instanceSpec(`,"nodeSelector":[]`)), []string{"spec.nodeSelector: Invalid value: must be an object, not array"}},
@@ -106,10 +112,64 @@ func TestBindingRefusals(t *testing.T) {
 	for name, tc := range tests {
 		for path, handler := range map[string]*handler{"mutating": mutating(t), "validating": validating(t)} {
 			t.Run(name+", "+path, func(t *testing.T) {
-				if diff := cmp.Diff(tc.want, refusalOf(t, handler, tc.binding)); diff != "" {
+				got := refusalOf(t, handler, tc.binding)
+				got = slices.DeleteFunc(got, func(fault string) bool { return strings.Contains(fault, ".ingress[") }) // as of the CRD
+				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("faults (-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// What the CRD refuses of a change is refused before, in our words and with our code, also beside a change that takes a new binding.
+func TestBindingRefusalsBeforeTheCRD(t *testing.T) {
+	const another = `"targetType":"instance",` // which the group has not
+	old := specOf(completeSpec)
+	rule := func(rule string) string { return specOf(completeSpec + `,"networking":{"ingress":[` + rule + `]}`) }
+	tests := map[string]struct{ binding, want string }{
+		"no Service":          {specOf(strings.Replace(completeSpec, `"serviceRef":{"name":"web","port":80}`, `"x":1`, 1)), "spec.serviceRef: Required value: must be set"},
+		"no name":             {specOf(strings.Replace(completeSpec, `"name":"web"`, `"name":""`, 1)), `spec.serviceRef.name: Invalid value: "": must have at least 1 characters`},
+		"no port":             {specOf(strings.Replace(completeSpec, `,"port":80`, ``, 1)), "spec.serviceRef.port: Required value: must be set"},
+		"an unknown type":     {specOf(strings.Replace(completeSpec, `"ip"`, `"alb"`, 1)), `spec.targetType: Invalid value: "alb": the target group has target type "ip"`},
+		"an unknown protocol": {specOf(strings.Replace(completeSpec, `"HTTP"`, `"GENEVE"`, 1)), `spec.targetGroupProtocol: Invalid value: "GENEVE": the target group has protocol "HTTP"`},
+		"a long name":         {specOf(completeSpec + `,"targetGroupName":"` + strings.Repeat("a", 33) + `"`), `spec.targetGroupName: Invalid value: "` + strings.Repeat("a", 33) + `": targetGroupARN is the ARN of web: remove one of the two fields`},
+		"a number as a range": {rule(`{"from":[{"ipBlock":{"cidr":5}}],"ports":[]}`), "spec.networking.ingress.from.ipBlock.cidr: Invalid value: must be a string, not number"},
+		"a bad range":         {rule(`{"from":[{"ipBlock":{"cidr":"10.0.0.0/33"}}],"ports":[]}`), `spec.networking.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.0/33": must be a CIDR block, such as 192.168.1.0/24 or 2001:db8::/64`},
+		"no peers":            {rule(`{"ports":[]}`), "spec.networking.ingress[0].from: Required value: must be set"},
+		"no group":            {rule(`{"from":[{"securityGroup":{}}],"ports":[]}`), "spec.networking.ingress[0].from[0].securityGroup.groupID: Required value: must be set"},
+		"an unknown one":      {rule(`{"from":[],"ports":[{"protocol":"ICMP"}]}`), `spec.networking.ingress[0].ports[0].protocol: Unsupported value: "ICMP": supported values: "TCP", "UDP"`},
+		"null in a list":      {rule(`null`), "spec.networking.ingress[0]: Invalid value: must be an object, not null"},
+		"many ports":          {rule(`{"from":[],"ports":[` + webhooktest.Listed(`{}`, 1000) + `]}`), "spec.networking.ingress[0].ports: Too many: 334: must have at most 250 items"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, binding := range []string{tc.binding, strings.Replace(tc.binding, `"targetType":"ip",`, another, 1)} {
+				_, response := webhooktest.Post(t, mutating(t), bindingReviewOf(binding, old))
+				if response == nil || response.Allowed || response.Result.Code != http.StatusForbidden || !strings.Contains(response.Result.Message, tc.want) {
+					t.Errorf("response %+v, want 403 with %q", response, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// A tool that replaces objects leaves out what was filled in: nobody asks for a change.
+func TestWhatWasFilledInStays(t *testing.T) {
+	const written = `"targetGroupName":"web","serviceRef":{"name":"web","port":81}`
+	old := specOf(completeSpec + `,"targetGroupName":"web"`)
+	_, response := webhooktest.Post(t, mutating(t), bindingReviewOf(specOf(written), old))
+	if response == nil || !response.Allowed {
+		t.Fatalf("response %+v, want it allowed", response)
+	}
+	want := specOf(written + `,"targetGroupARN":"` + webhooktest.ARN + `","targetType":"ip","ipAddressType":"ipv4","vpcID":"vpc-0123456789abcdef0"`)
+	webhooktest.AssertJSON(t, want, webhooktest.Patched(t, specOf(written), string(response.Patch)))
+	for what, spec := range map[string]string{
+		"nothing is named":       `"serviceRef":{"name":"web","port":81}`,
+		"another group is named": `"targetGroupName":"none","serviceRef":{"name":"web","port":81}`,
+	} {
+		if _, response := webhooktest.Post(t, mutating(t), bindingReviewOf(specOf(spec), old)); response == nil || response.Allowed {
+			t.Errorf("%s: response %+v, want a refusal", what, response)
 		}
 	}
 }

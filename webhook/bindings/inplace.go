@@ -5,6 +5,7 @@ package bindings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,7 +70,7 @@ func namesAnother(old, spec *v1beta1.TargetGroupBindingSpec) bool {
 // judgeAnew rejects a change of fields that cannot be changed in place. It is Invalid only if a new binding with that spec would be
 // admitted now, or if its target group alone is missing: one is often named before it is made. All that was wrong before counts, too: only
 // the old binding may keep it.
-func (v *validator) judgeAnew(ctx context.Context, req *bindingRequest, fixed field.ErrorList, trouble error) error {
+func (v *validator) judgeAnew(ctx context.Context, req *bindingRequest, fixed field.ErrorList) error {
 	anew := *req
 	anew.binding = req.binding.DeepCopy()
 	spec := &anew.binding.Spec
@@ -85,13 +86,14 @@ func (v *validator) judgeAnew(ctx context.Context, req *bindingRequest, fixed fi
 	case fault != nil:
 		faults = append(faults, fault)
 	}
-	if len(faults) > 0 {
+	if len(anew.binding.Name) > v1beta1.MaxBindingName {
+		faults = append(faults, field.Invalid(field.NewPath("metadata", "name"), anew.binding.Name, nameTooLong))
+	}
+	if faults = beside(faults, req.crd.All); len(faults) > 0 {
 		return forbidden(req.binding, slices.Concat(faults, fixed))
 	}
-	for _, err := range []error{err, listErr, trouble} {
-		if err != nil {
-			return asInternal(err)
-		}
+	if err := errors.Join(err, listErr); err != nil {
+		return asInternal(err)
 	}
 	return asInvalid(req.binding, fixed)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,21 @@ func forbidden(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) erro
 // binding could be created.
 func asInvalid(binding *v1beta1.TargetGroupBinding, faults field.ErrorList) *apierrors.StatusError {
 	return apierrors.NewInvalid(v1beta1.GroupVersion.WithKind("TargetGroupBinding").GroupKind(), binding.Name, reported(faults))
+}
+
+// beside returns the faults, and those of the CRD in other fields: what both find is told once.
+func beside(faults, crd field.ErrorList) field.ErrorList {
+	told := map[string]bool{}
+	for _, fault := range faults {
+		told[fault.Field] = true
+	}
+	out := slices.Clone(faults)
+	for _, fault := range crd {
+		if !told[fault.Field] {
+			out = append(out, fault)
+		}
+	}
+	return out
 }
 
 // asInternal returns an InternalError, or nil without trouble.

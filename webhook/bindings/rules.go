@@ -41,6 +41,13 @@ func specFaults(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	return slices.Concat(groupFaults(spec), roleFaults(spec), selectorFaults(spec), networkingFaults(spec))
 }
 
+// notOfCRD are the fields of faults that the CRD does not find.
+var notOfCRD = regexp.MustCompile(
+	`^spec\.(targetType|assumeRoleExternalId|nodeSelector\..*|networking\.ingress|networking\.ingress\[\d+\]\.ports\[\d+\]\.port)$`)
+
+// isOfCRD reports whether the CRD refuses what specFaults and required have found.
+func isOfCRD(fault *field.Error) bool { return !notOfCRD.MatchString(fault.Field) }
+
 // required returns the fields that are still missing after the defaulter.
 func required(spec *v1beta1.TargetGroupBindingSpec) field.ErrorList {
 	var faults field.ErrorList

@@ -35,6 +35,11 @@ var (
 		"name fewer peers or ports", v1beta1.MaxNetworkingRules)
 )
 
+// isHuge reports whether a spec is too large to be checked by the CRD: it has more than its two lists may have.
+func isHuge(spec []byte) bool {
+	return len(spec) > 3*largestList || review.HoldsMore(spec, 2*mostValues, review.AllDepths)
+}
+
 func tooMany(path *field.Path, detail string) *field.Error {
 	return &field.Error{Type: field.ErrorTypeTooMany, Field: path.String(), BadValue: field.OmitValueType{}, Detail: detail}
 }

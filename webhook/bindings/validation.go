@@ -32,7 +32,7 @@ type validator struct {
 	rules  bool // inbound rules are made
 }
 
-// create rejects an invalid binding with all faults at once. It compares the binding with its target group: trouble
+// create rejects an invalid binding. It compares the binding with its target group: trouble
 // with AWS is an InternalError, unless there are faults to report.
 func (v *validator) create(ctx context.Context, req *bindingRequest) (admission.Warnings, error) {
 	binding := req.binding
@@ -42,18 +42,26 @@ func (v *validator) create(ctx context.Context, req *bindingRequest) (admission.
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	group, fault, err := v.facts.lookUp(ctx, req)
-	faults := faultsOf(&binding.Spec, others, group)
-	if fault != nil {
-		faults = append(faults, fault)
-	}
-	if err := cmp.Or(forbidden(binding, faults), asInternal(err)); err != nil {
+	group, err := v.judgeNew(ctx, req, others)
+	if err != nil {
 		return nil, err
 	}
 	if err := v.claim(req, others); err != nil {
 		return nil, err
 	}
 	return v.warnAtCreation(ctx, binding, group), nil
+}
+
+// judgeNew rejects a new binding with all faults at once, or returns its target group.
+func (v *validator) judgeNew(
+	ctx context.Context, req *bindingRequest, others []v1beta1.TargetGroupBinding,
+) (*elbv2.TargetGroup, error) {
+	group, fault, err := v.facts.lookUp(ctx, req)
+	faults := faultsOf(&req.binding.Spec, others, group)
+	if fault != nil {
+		faults = append(faults, fault)
+	}
+	return group, cmp.Or(forbidden(req.binding, beside(faults, req.crd.All)), asInternal(err))
 }
 
 // update rejects invalid changes. An update that does not change the spec always passes: the metadata of a binding
@@ -89,7 +97,7 @@ func (v *validator) judge(
 	old, spec := &req.old.Spec, &req.binding.Spec
 	stands, vpcErr := v.inPlace(ctx, old, spec)
 	if len(stands.fixed) > 0 {
-		return nil, v.judgeAnew(ctx, req, append(stands.fixed, stands.left...), vpcErr)
+		return nil, v.judgeAnew(ctx, req, stands.fixed)
 	}
 	var group *elbv2.TargetGroup
 	var fault *field.Error
@@ -103,7 +111,7 @@ func (v *validator) judge(
 	if fault != nil {
 		made = append(made, fault)
 	}
-	return found, cmp.Or(forbidden(req.binding, made), asInternal(cmp.Or(awsErr, vpcErr)))
+	return found, cmp.Or(forbidden(req.binding, beside(made, req.crd.Made)), asInternal(cmp.Or(awsErr, vpcErr)))
 }
 
 // faultsOf returns the faults of the spec. It compares the spec with the group unless that is nil.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/review"
+	"github.com/targetgate/targetgate/webhook/schema"
 )
 
 // bindingReview is the part of an AdmissionReview of a binding that we read.
@@ -39,6 +40,7 @@ type bindingRequest struct {
 
 	binding, old *v1beta1.TargetGroupBinding // only with the fields we read
 	faults       field.ErrorList             // of sizes and types: with these there is no further validation
+	crd          schema.Faults               // what the CRD would refuse, if that is to come
 }
 
 // bindingView is the part of a binding that we read.
@@ -64,8 +66,8 @@ type specView struct {
 // embedded is the name of the type that specView embeds, in the path of a decoding error.
 const embedded = ".TargetGroupBindingSpec"
 
-// decodeBinding decodes a review. The author's mistakes become faults of the request.
-func decodeBinding(body []byte) (*bindingRequest, error) {
+// decodeBinding decodes a review. The author's mistakes become faults of the request. The schema is nil if the CRD's rules were checked.
+func decodeBinding(body []byte, crd *schema.Schema) (*bindingRequest, error) {
 	var review bindingReview
 	err := json.Unmarshal(body, &review)
 	fault := typeFault(err, ".request.object.", "")
@@ -83,7 +85,35 @@ func decodeBinding(body []byte) (*bindingRequest, error) {
 		req.faults = append(req.faults, fault)
 	}
 	req.Object, req.OldObject = bindingView{}, bindingView{}
-	return req, nil
+	req.crd, err = crdFaults(body, crd)
+	return req, err
+}
+
+// crdFaults checks the specs of a review by the CRD, unless they are too large for it: then there are faults of sizes.
+func crdFaults(body []byte, crd *schema.Schema) (faults schema.Faults, err error) {
+	if crd == nil {
+		return faults, nil
+	}
+	type object struct {
+		Spec stdjson.RawMessage `json:"spec"`
+	}
+	var review struct {
+		Request struct {
+			Object    object `json:"object"`
+			OldObject object `json:"oldObject"`
+		} `json:"request"`
+	}
+	if err := json.Unmarshal(body, &review); err != nil {
+		return faults, nil // a fault of types, which decodeBinding has
+	}
+	now, before := review.Request.Object.Spec, review.Request.OldObject.Spec
+	if isHuge(now) {
+		return faults, nil
+	}
+	if isHuge(before) {
+		before = nil
+	}
+	return crd.Check(now, before)
 }
 
 // decoded is a binding with the faults of its sizes and of the types in its lists.

@@ -10,19 +10,23 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/config/provision/crd"
 	"github.com/targetgate/targetgate/webhook/review"
+	"github.com/targetgate/targetgate/webhook/schema"
 )
 
-// The paths are the incumbent's.
+// The paths are the incumbent's, but for the last, which it has not.
 const (
-	Path       = "/validate-networking-v1-ingress"
-	ParamsPath = "/validate-elbv2-k8s-aws-v1beta1-ingressclassparams"
+	Path             = "/validate-networking-v1-ingress"
+	ParamsPath       = "/validate-elbv2-k8s-aws-v1beta1-ingressclassparams"
+	MutateParamsPath = "/mutate-elbv2-k8s-aws-v1beta1-ingressclassparams"
 )
 
 // Options is what the handlers need besides a cache.
@@ -39,6 +43,7 @@ type Options struct {
 
 // +kubebuilder:webhook:path=/validate-networking-v1-ingress,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=ignore,sideEffects=None,groups=networking.k8s.io,resources=ingresses,verbs=create;update,versions=v1,name=vingress.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec || object.metadata.?annotations != oldObject.metadata.?annotations"}]}`
 // +kubebuilder:webhook:path=/validate-elbv2-k8s-aws-v1beta1-ingressclassparams,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=false,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=ingressclassparams,verbs=create;update,versions=v1beta1,name=vingressclassparams.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"none-of-an-installation","expression":"request.operation != 'CREATE' || object.metadata.?labels[?'app.kubernetes.io/name'].orValue('') != 'targetgate'"},{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
+// +kubebuilder:webhook:path=/mutate-elbv2-k8s-aws-v1beta1-ingressclassparams,serviceName=targetgate-webhook,serviceNamespace=targetgate-system,mutating=true,failurePolicy=fail,sideEffects=None,groups=elbv2.k8s.aws,resources=ingressclassparams,verbs=create;update,versions=v1beta1,name=mingressclassparams.elbv2.k8s.aws,admissionReviewVersions=v1,timeoutSeconds=10,patch=`{"matchConditions":[{"name":"none-of-an-installation","expression":"request.operation != 'CREATE' || object.metadata.?labels[?'app.kubernetes.io/name'].orValue('') != 'targetgate'"},{"name":"spec-changes","expression":"request.operation != 'UPDATE' || object.?spec != oldObject.?spec"}]}`
 
 // New returns the handlers of reviews of Ingresses and of IngressClassParams. The reader is a cache, live asks the API server.
 func New(reader, live client.Reader, options Options) (ingresses, params http.Handler) {
@@ -47,13 +52,21 @@ func New(reader, live client.Reader, options Options) (ingresses, params http.Ha
 	for _, path := range []string{Path, ParamsPath} {
 		review.BeginCounting(review.ValidationFailures, path)
 	}
-	return &handler{limiter, checks.review}, &handler{limiter, checks.reviewParams}
+	return &handler{limiter, review.ValidationFailures, checks.review}, &handler{limiter, review.ValidationFailures, checks.reviewParams}
+}
+
+// NewBeforeCRD returns the handler at MutateParamsPath. It changes nothing, but answers before the API server goes by the CRD.
+func NewBeforeCRD() http.Handler {
+	review.BeginCounting(review.MutationFailures, MutateParamsPath)
+	before := &beforeCRD{schema.MustOf(crd.IngressClassParams)}
+	return &handler{review.NewLimiter(), review.MutationFailures, before.reviewParams}
 }
 
 // handler answers reviews.
 type handler struct {
-	limiter *review.Limiter
-	decide  func(context.Context, *request) (verdict, error)
+	limiter  *review.Limiter
+	failures *prometheus.CounterVec
+	decide   func(context.Context, *request) (verdict, error)
 }
 
 // request is the part of a review that is read.
@@ -84,7 +97,7 @@ const answerWithin = 5 * time.Second
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer, err := h.answer(w, req)
 	if err != nil {
-		review.Fail(w, req, review.ValidationFailures, err)
+		review.Fail(w, req, h.failures, err)
 		return
 	}
 	review.Respond(w, answer)
@@ -110,7 +123,7 @@ func (h *handler) answer(w http.ResponseWriter, req *http.Request) ([]byte, erro
 	if decided.refusal == "" {
 		return review.Answer{Warnings: bounded(decided.warnings)}.Admit(asked.Request.UID)
 	}
-	review.ValidationFailures.WithLabelValues(req.URL.Path, http.StatusText(http.StatusForbidden)).Inc()
+	h.failures.WithLabelValues(req.URL.Path, http.StatusText(http.StatusForbidden)).Inc()
 	return review.Refuse(asked.Request.UID, metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 		Message: review.CutTo(decided.refusal, mostRefused),

@@ -6,6 +6,7 @@ package ingresses
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -17,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/webhook/review"
+	"github.com/targetgate/targetgate/webhook/schema"
 )
 
 // mostParams is how many values of IngressClassParams are decoded. None need so many: AWS has 1,000 rules at most for a security group, and
@@ -39,12 +41,62 @@ func (v *validator) reviewParams(_ context.Context, req *request) (verdict, erro
 	if params.DeletionTimestamp != nil {
 		return verdict{}, nil
 	}
-	faults := slices.Concat(cidrFaults(params.Spec.InboundCIDRs), subnetFaults(params.Spec.Subnets))
+	faults := paramsFaults(&params.Spec)
 	var warnings []string
 	for _, fault := range ingress.CheckParams(params, v.options.Build) {
 		warnings = append(warnings, fault.Error())
 	}
 	return verdict{refusal: strings.Join(faults, "; "), warnings: warnings}, nil
+}
+
+// paramsFaults are what aws-load-balancer-controller refuses.
+func paramsFaults(spec *ingressapi.IngressClassParamsSpec) []string {
+	return slices.Concat(cidrFaults(spec.InboundCIDRs), subnetFaults(spec.Subnets))
+}
+
+// beforeCRD refuses what the CRD of IngressClassParams is about to refuse, as the CRD's code makes GitOps tools delete them: then all
+// Ingresses of their class are held. Warnings are left to the validator.
+type beforeCRD struct{ crd *schema.Schema }
+
+func (b *beforeCRD) reviewParams(_ context.Context, req *request) (verdict, error) {
+	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update ||
+		review.HoldsMore(req.Object, mostParams, review.AllDepths) || review.HoldsMore(req.OldObject, mostParams, review.AllDepths) {
+		return verdict{}, nil
+	}
+	var now, before struct {
+		Metadata struct {
+			DeletionTimestamp any `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Spec json.RawMessage `json:"spec"`
+	}
+	err := json.Unmarshal(req.Object, &now)
+	if len(req.OldObject) > 0 {
+		err = errors.Join(err, json.Unmarshal(req.OldObject, &before))
+	}
+	if err != nil {
+		return verdict{}, fmt.Errorf("decoding the IngressClassParams: %w", err)
+	}
+	if now.Metadata.DeletionTimestamp != nil {
+		return verdict{}, nil
+	}
+	found, err := b.crd.Check(now.Spec, before.Spec)
+	if err != nil {
+		return verdict{}, fmt.Errorf("checking the IngressClassParams: %w", err)
+	}
+	var faults []string
+	for _, fault := range found.Made {
+		faults = append(faults, fault.Error())
+	}
+	var spec ingressapi.IngressClassParamsSpec
+	if len(found.All) == 0 && len(now.Spec) > 0 {
+		if err := json.Unmarshal(now.Spec, &spec); err != nil {
+			return verdict{}, fmt.Errorf("decoding the spec of the IngressClassParams: %w", err)
+		}
+	}
+	if spec.PrefixListsIDs != nil && spec.LegacyPrefixListsIDs != nil {
+		faults = append(faults, "spec: set prefixListsIDs alone; PrefixListsIDs is its old spelling")
+	}
+	return verdict{refusal: strings.Join(append(faults, paramsFaults(&spec)...), "; ")}, nil
 }
 
 func cidrFaults(cidrs []string) (faults []string) {
