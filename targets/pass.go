@@ -98,6 +98,7 @@ func (r *Registrar) report(ctx context.Context, s passState, binding *v1beta1.Ta
 	pods *conditions.PodCount, unlisted string,
 ) {
 	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
+	report.AddPortNotice(found, binding, in.Resolution.Doubt)
 	if binding.Spec.IsIP() {
 		in.Gate, in.Policy, in.Opened, in.Lost, in.Detached = s.gates.Gate(), r.Policy, s.gates.Opened(in.Now), s.gates.Lost(), s.detached
 		in.Unlisted = func(pod *corev1.Pod) (string, bool) {

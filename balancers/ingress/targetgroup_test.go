@@ -33,6 +33,13 @@ func TestTargetGroup(t *testing.T) {
 		want             func(*stack.TargetGroup, *stack.BindingSpec)
 	}{
 		"as it is without annotations": {want: func(*stack.TargetGroup, *stack.BindingSpec) {}},
+		"a number that is there for UDP, too": {
+			do: func(in *input.Input) {
+				ports := &serviceOf(in.Services, "a").Spec.Ports
+				*ports = append([]corev1.ServicePort{{Name: "h3", Port: 80, Protocol: corev1.ProtocolUDP, TargetPort: intstr.FromInt32(8443)}}, *ports...)
+			},
+			want: func(*stack.TargetGroup, *stack.BindingSpec) {},
+		},
 		"the Service counts before the Ingress": {
 			ingress: map[string]string{"healthcheck-path": "/ingress", "success-codes": "200-299", "target-group-attributes": "a=1,b=2"},
 			service: map[string]string{"healthcheck-path": "/service", "target-group-attributes": "a=3"},

@@ -134,9 +134,13 @@ func keepNodePorts(service, there *corev1.Service) {
 	for i := range service.Spec.Ports {
 		port := &service.Spec.Ports[i]
 		for _, old := range there.Spec.Ports {
-			if port.NodePort == 0 && port.Port == old.Port && service.Spec.Type != corev1.ServiceTypeClusterIP && service.Spec.Type != "" {
+			same := port.Port == old.Port && isUDP(port.Protocol) == isUDP(old.Protocol)
+			if port.NodePort == 0 && same && service.Spec.Type != corev1.ServiceTypeClusterIP && service.Spec.Type != "" {
 				port.NodePort = old.NodePort
 			}
 		}
 	}
 }
+
+// isUDP tells apart the ports of one number that a load balancer may send to.
+func isUDP(protocol corev1.Protocol) bool { return protocol == corev1.ProtocolUDP }

@@ -254,6 +254,7 @@ func TestWhatIsAppliedKeepsWhatOthersHaveWritten(t *testing.T) {
 	if settle(service, old); service.Spec.Ports[0].NodePort != 31000 {
 		t.Errorf("node port %d, want that of the file", service.Spec.Ports[0].NodePort)
 	}
+	service.Spec.Ports[0].NodePort, old.Spec.Ports = 0, append([]corev1.ServicePort{{Port: old.Spec.Ports[0].Port, Protocol: "UDP", NodePort: 30999}}, old.Spec.Ports...)
 	for kind, want := range map[corev1.ServiceType]int32{corev1.ServiceTypeNodePort: 30080, "": 0} {
 		service.Spec.Type, service.Spec.Ports[0].NodePort = kind, 0
 		if settle(service, old); service.Spec.Ports[0].NodePort != want {

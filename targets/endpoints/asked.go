@@ -33,12 +33,13 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 		if err != nil {
 			return nil, err
 		}
-		port, missing := servicePort(service, binding)
+		port, missing, _ := servicePort(service, binding)
 		if missing != "" {
 			continue
 		}
+		wanted := portsOf(port, r.SliceByService.At(binding.Namespace, service.Name))
 		for _, target := range targets {
-			pods, err := pass.asksForPods(ctx, service, port, target)
+			pods, err := pass.asksForPods(ctx, service, wanted, target)
 			if err != nil {
 				return nil, err
 			}
@@ -49,9 +50,9 @@ func (r *Resolver) AskedFor(ctx context.Context, bindings []*v1beta1.TargetGroup
 }
 
 // asksForPods reports whether a pod at the target is asked for that does not leave, by itself or with its node.
-func (p *Pass) asksForPods(ctx context.Context, service *corev1.Service, port corev1.ServicePort, target elbv2.Target) (bool, error) {
+func (p *Pass) asksForPods(ctx context.Context, service *corev1.Service, wanted portsWanted, target elbv2.Target) (bool, error) {
 	for _, pod := range p.PodByAddress.At(service.Namespace, target.ID) {
-		if IsTerminating(pod) || !p.asksForPod(service, port, pod, target.Port) {
+		if IsTerminating(pod) || !p.asksForPod(service, wanted, pod, target.Port) {
 			continue
 		}
 		node, err := p.nodeOf(ctx, pod)
@@ -67,13 +68,13 @@ func (p *Pass) asksForPods(ctx context.Context, service *corev1.Service, port co
 
 // asksForPod reports whether a slice of the Service lists the pod at the port, or none lists it although the Service selects it: it
 // has slipped out for the moment.
-func (r *Resolver) asksForPod(service *corev1.Service, port corev1.ServicePort, pod *corev1.Pod, at int32) bool {
+func (r *Resolver) asksForPod(service *corev1.Service, wanted portsWanted, pod *corev1.Pod, at int32) bool {
 	listed := false
 	for _, slice := range r.SliceByPod.At(pod.Namespace, pod.Name) {
 		if slice.Labels[discoveryv1.LabelServiceName] != service.Name {
 			continue
 		}
-		if slices.Contains(slicePorts(slice, port.Name), at) {
+		if slices.Contains(wanted.in(slice), at) {
 			return true
 		}
 		listed = true

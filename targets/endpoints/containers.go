@@ -22,19 +22,24 @@ func keptContainers(pod *corev1.Pod) []corev1.Container {
 	}
 	key := strconv.AppendInt(nil, sleep, 10)
 	for _, port := range ports {
-		key = strconv.AppendInt(append(append(append(key, ' '), port.Name...), '='), int64(port.ContainerPort), 10)
+		key = append(append(append(append(append(key, ' '), port.Name...), '/'), port.Protocol...), '=')
+		key = strconv.AppendInt(key, int64(port.ContainerPort), 10)
 	}
 	return sharedContainers.of(key, containers(ports, sleep))
 }
 
-// namedPorts are those of the containers that run beside the app, the first one of each name.
+// namedPorts are those of the containers that run beside the app, the first one of each name and protocol. TCP is left out.
 func namedPorts(pod *corev1.Pod) []corev1.ContainerPort {
 	var ports []corev1.ContainerPort
 	add := func(c *corev1.Container) {
 		for _, port := range c.Ports {
-			same := func(p corev1.ContainerPort) bool { return p.Name == port.Name }
+			protocol := corev1.Protocol("")
+			if port.Protocol == corev1.ProtocolUDP || port.Protocol == corev1.ProtocolSCTP {
+				protocol = port.Protocol
+			}
+			same := func(p corev1.ContainerPort) bool { return p.Name == port.Name && p.Protocol == protocol }
 			if port.Name != "" && len(ports) < maxNamedPorts && !slices.ContainsFunc(ports, same) {
-				ports = append(ports, corev1.ContainerPort{Name: port.Name, ContainerPort: port.ContainerPort})
+				ports = append(ports, corev1.ContainerPort{Name: port.Name, ContainerPort: port.ContainerPort, Protocol: protocol})
 			}
 		}
 	}

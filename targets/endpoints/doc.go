@@ -5,8 +5,9 @@
 //
 // The endpoints of a binding:
 //
-//	resolve.go     the Resolver, whose Pass finds them: first the Service and the port that the binding means, and which of these is missing;
+//	resolve.go     the Resolver, whose Pass finds them: first the Service and its port, and which of these is missing;
 //	               what an Endpoint and its State are
+//	ports.go       which port of the Service a binding means, and which ports of slices those are, by number or name and protocol
 //	slices.go      for type ip, reads EndpointSlices of the one address family that the binding's spec says, and finds which of the pods that
 //	               they list are gone
 //	pods.go        the state of pods that a slice lists, and of pods whose addresses are in the group although no slice lists them

@@ -18,7 +18,7 @@ import (
 // resolvePods finds the pods behind the Service port, and those behind registered targets that no slice lists.
 func (r resolving) resolvePods(ctx context.Context, port corev1.ServicePort) error {
 	if r.res.Missing == "" {
-		if err := r.fromSlices(ctx, port.Name); err != nil {
+		if err := r.fromSlices(ctx, port); err != nil {
 			return err
 		}
 	}

@@ -98,6 +98,8 @@ type Resolution struct {
 	Missing string
 	// Odd are nodes that cannot be targets, or EndpointSlices with too many ports or endpoints, by name, and why. A healthy cluster has none.
 	Odd map[string]string
+	// Doubt says what users should know of the Service's port, which is registered all the same; mostly empty.
+	Doubt string
 	// cut says that the slices have more endpoints or ports than are looked at; empty when all were.
 	cut string
 	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
@@ -183,7 +185,7 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 		return res, err
 	}
 	var port corev1.ServicePort
-	port, res.Missing = servicePort(res.Service, binding)
+	port, res.Missing, res.Doubt = servicePort(res.Service, binding)
 	r := resolving{p, binding, group, &res, map[elbv2.Target]string{}, map[elbv2.Target]bool{}}
 	if binding.Spec.IsIP() {
 		err = r.resolvePods(ctx, port)
@@ -223,28 +225,4 @@ func ServiceOf(ctx context.Context, reader client.Reader, binding *v1beta1.Targe
 		return nil, fmt.Errorf("getting Service %s: %w", binding.Spec.ServiceRef.Name, err)
 	}
 	return &service, nil
-}
-
-// servicePort is the port that the binding names; missing says in words why there is none.
-func servicePort(service *corev1.Service, binding *v1beta1.TargetGroupBinding) (port corev1.ServicePort, missing string) {
-	ref := binding.Spec.ServiceRef
-	if service == nil {
-		return port, fmt.Sprintf("Service %q does not exist", ref.Name)
-	}
-	all := service.Spec.Ports
-	for _, port := range all[:min(len(all), MaxPorts)] {
-		if !ref.Matches(port.Name, port.Port) {
-			continue
-		}
-		if port.NodePort == 0 && !binding.Spec.IsIP() {
-			return port, fmt.Sprintf("Service %q of type %s has no node port for %q: targetType instance needs type NodePort or LoadBalancer",
-				ref.Name, service.Spec.Type, ref.Port.String())
-		}
-		return port, ""
-	}
-	if len(all) >= MaxPorts { // the cache has no more of them
-		return port, fmt.Sprintf("Service %q has no port %q among its first %d ports: the others are not read",
-			ref.Name, ref.Port.String(), MaxPorts)
-	}
-	return port, fmt.Sprintf("Service %q has no port %q", ref.Name, ref.Port.String())
 }

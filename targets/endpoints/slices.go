@@ -20,25 +20,17 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// MaxPorts is how many ports of a slice, or of a Service, are read: the first ones. Slices of Kubernetes' own have those of the Service.
-const MaxPorts = 1000
-
-// MaxUnnamedPorts is how many ports of one slice a Service port without a name matches at most. Slices that Kubernetes writes for
-// such a Service have one port; one that a user writes may have thousands, for each of its thousand endpoints.
-const MaxUnnamedPorts = 10
-
 // MaxEndpoints is how many endpoints of a binding's Service a pass looks at, each port for itself: more than any target group takes. A user
 // who writes slices by hand may list millions. What a pass does not look at is neither added nor removed.
 const MaxEndpoints = 10_000
 
 // fromSlices finds the endpoints in the EndpointSlices of the binding's Service.
-func (r resolving) fromSlices(ctx context.Context, portName string) error {
+func (r resolving) fromSlices(ctx context.Context, port corev1.ServicePort) error {
 	seen := 0
-	for _, slice := range r.SliceByService.At(r.binding.Namespace, r.binding.Spec.ServiceRef.Name) {
-		if slice.AddressType != addressType(r.binding) {
-			continue
-		}
-		ports := slicePorts(slice, portName)
+	all := r.slicesOf(r.binding)
+	wanted := portsOf(port, all)
+	for _, slice := range all {
+		ports := wanted.in(slice)
 		r.notePorts(slice, len(ports))
 		for _, port := range ports[:min(len(ports), MaxUnnamedPorts)] {
 			for i := range slice.Endpoints {
@@ -78,22 +70,22 @@ func (r resolving) notePorts(slice *discoveryv1.EndpointSlice, found int) {
 	}
 }
 
+// slicesOf are those of the binding's Service in its family.
+func (r *Resolver) slicesOf(binding *v1beta1.TargetGroupBinding) []*discoveryv1.EndpointSlice {
+	var out []*discoveryv1.EndpointSlice
+	for _, slice := range r.SliceByService.At(binding.Namespace, binding.Spec.ServiceRef.Name) {
+		if slice.AddressType == addressType(binding) {
+			out = append(out, slice)
+		}
+	}
+	return out
+}
+
 func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
 	if binding.Spec.Family() == v1beta1.IPAddressTypeIPv6 {
 		return discoveryv1.AddressTypeIPv6
 	}
 	return discoveryv1.AddressTypeIPv4
-}
-
-// slicePorts are those of the first MaxPorts ports of the slice that have the name, or all of these for a Service port without one.
-func slicePorts(slice *discoveryv1.EndpointSlice, name string) []int32 {
-	var out []int32
-	for _, port := range slice.Ports[:min(len(slice.Ports), MaxPorts)] {
-		if port.Port != nil && (name == "" || ptr.Deref(port.Name, "") == name) {
-			out = append(out, *port.Port)
-		}
-	}
-	return out
 }
 
 // add takes one endpoint of a slice. While a pod moves between two slices it is listed in both.

@@ -100,7 +100,7 @@ func TestWhyUnlistedIsAsThePassFoundIt(t *testing.T) {
 	res := Resolution{Service: fixture.Service(), Endpoints: map[elbv2.Target]Endpoint{}, Unseen: Unseen{},
 		Odd: map[string]string{}, portless: map[string]bool{}}
 	r := resolving{Pass: NewResolver(nil, cache, false).ForPass(), binding: newBinding(), group: ownedGroup(""), res: &res}
-	if err := r.fromSlices(t.Context(), "http"); err != nil {
+	if err := r.fromSlices(t.Context(), corev1.ServicePort{Name: "http"}); err != nil {
 		t.Fatal(err)
 	}
 	slice.Ports = nil

@@ -137,6 +137,11 @@ func StripSlice(o any) (any, error) {
 	return stripped, nil
 }
 
+// keptProtocols are shared by all ports.
+var keptProtocols = map[corev1.Protocol]*corev1.Protocol{
+	corev1.ProtocolUDP: ptr.To(corev1.ProtocolUDP), corev1.ProtocolSCTP: ptr.To(corev1.ProtocolSCTP),
+}
+
 func keptPorts(ports []discoveryv1.EndpointPort) []discoveryv1.EndpointPort {
 	if len(ports) == 0 {
 		return nil
@@ -144,6 +149,9 @@ func keptPorts(ports []discoveryv1.EndpointPort) []discoveryv1.EndpointPort {
 	kept := make([]discoveryv1.EndpointPort, min(len(ports), MaxPorts+1))
 	for i := range kept {
 		kept[i] = discoveryv1.EndpointPort{Name: ports[i].Name, Port: ports[i].Port}
+		if p := ptr.Deref(ports[i].Protocol, ""); p == corev1.ProtocolUDP || p == corev1.ProtocolSCTP { // others are TCP
+			kept[i].Protocol = keptProtocols[p]
+		}
 	}
 	return kept
 }

@@ -159,14 +159,14 @@ func TestStripPodKeepsNamedPorts(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	pod.Spec.Containers = []corev1.Container{
 		{Name: "web", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, HostPort: 80}, {ContainerPort: 9}}},
-		{Name: "other", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 1}, {Name: "admin", ContainerPort: 8081}}},
+		{Name: "other", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 1}, {Name: "http", ContainerPort: 3, Protocol: "UDP"}, {Name: "admin", ContainerPort: 8081}}},
 	}
 	pod.Spec.InitContainers = []corev1.Container{
 		{Name: "setup", Ports: []corev1.ContainerPort{{Name: "setup", ContainerPort: 2}}},
 		{Name: "proxy", Ports: []corev1.ContainerPort{{Name: "proxy", ContainerPort: 15001}}, RestartPolicy: &always},
 	}
 	want := []corev1.ContainerPort{
-		{Name: "http", ContainerPort: 8080}, {Name: "admin", ContainerPort: 8081}, {Name: "proxy", ContainerPort: 15001},
+		{Name: "http", ContainerPort: 8080}, {Name: "http", ContainerPort: 3, Protocol: "UDP"}, {Name: "admin", ContainerPort: 8081}, {Name: "proxy", ContainerPort: 15001},
 	}
 	var seen []*corev1.Container
 	for range 3 { // twice of a pod is once; the third pod is like the first

@@ -93,6 +93,8 @@ func (s *bindingState) serviceLink() Link {
 	case s.desired.Missing != "":
 		return link("service", Broken, "%s", s.desired.Missing).
 			advise("It has %s: have spec.serviceRef.port of the binding name one of them, or change the Service", ports(s.desired.Service))
+	case s.desired.Doubt != "":
+		return link("service", OK, "%s", s.desired.Doubt)
 	default:
 		return link("service", OK, "%q has port %s", ref.Name, ref.Port.String())
 	}
@@ -102,8 +104,11 @@ func ports(service *corev1.Service) string {
 	var out []string
 	for _, port := range service.Spec.Ports {
 		text := fmt.Sprintf("%d", port.Port)
+		if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
+			text += "/" + string(port.Protocol)
+		}
 		if port.Name != "" {
-			text = fmt.Sprintf("%s (%d)", port.Name, port.Port)
+			text = fmt.Sprintf("%s (%s)", port.Name, text)
 		}
 		out = append(out, text)
 	}

@@ -63,6 +63,13 @@ func Notices(
 	return out
 }
 
+// AddPortNotice adds what users should know of the Service's port, if there is anything.
+func AddPortNotice(found map[string]events.Notice, binding *v1beta1.TargetGroupBinding, doubt string) {
+	if doubt != "" {
+		found["port "+doubt] = events.Notice{On: binding, Event: events.Warning("PortDoubtful", "Reconcile", "%s", doubt)}
+	}
+}
+
 // FailedCleanup says what a binding that is gone may have left in its target group.
 func FailedCleanup(arn string, refusals, left []string) events.Event {
 	which := "targets that an earlier targetgate registered"

@@ -18,6 +18,7 @@
 //	status_types.go              its status
 //	names.go                     names of finalizers, annotations and conditions, and the conditions' reasons
 //	limits.go                    how much a spec may hold
+//	port.go                      which port of a Service a binding means, by number and protocol
 //	reading.go                   what the fields mean, for all who read a binding
 //	groupversion.go              API group and version
 //

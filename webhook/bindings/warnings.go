@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,20 +124,39 @@ func warnOfBackend(spec *v1beta1.TargetGroupBindingSpec, service *corev1.Service
 		return admission.Warnings{fmt.Sprintf(
 			"spec.serviceRef.name: Service %q does not exist yet: no target is registered until it does", ref.Name)}
 	}
-	var ports []string
-	for _, port := range service.Spec.Ports {
-		matches := ref.Matches(port.Name, port.Port)
-		if matches && port.NodePort == 0 && spec.IsInstance() {
-			return admission.Warnings{fmt.Sprintf("spec.serviceRef: port %s of Service %q (type %s) has no node port: "+
-				"targetType instance needs type NodePort or LoadBalancer", ref.Port.String(), ref.Name, service.Spec.Type)}
-		}
-		if matches {
-			return nil
-		}
-		ports = append(ports, strings.TrimSpace(fmt.Sprintf("%d %s", port.Port, port.Name)))
+	all, protocol := service.Spec.Ports, ptr.Deref(spec.TargetGroupProtocol, "")
+	chosen := ref.PortOf(protocol, len(all), func(i int) (string, int32, string) { return all[i].Name, all[i].Port, string(all[i].Protocol) })
+	if chosen.Index < 0 {
+		return admission.Warnings{fmt.Sprintf("spec.serviceRef.port: Service %q has no port %q; its ports: %s",
+			ref.Name, ref.Port.String(), cmp.Or(listed(all), "none"))}
 	}
-	return admission.Warnings{fmt.Sprintf("spec.serviceRef.port: Service %q has no port %q; its ports: %s",
-		ref.Name, ref.Port.String(), cmp.Or(strings.Join(ports, ", "), "none"))}
+	if all[chosen.Index].NodePort == 0 && spec.IsInstance() {
+		return admission.Warnings{fmt.Sprintf("spec.serviceRef: port %s of Service %q (type %s) has no node port: "+
+			"targetType instance needs type NodePort or LoadBalancer", ref.Port.String(), ref.Name, service.Spec.Type)}
+	}
+	doubt := ref.Doubt(protocol, chosen, func(i int) (transport, target string) {
+		if spec.IsInstance() {
+			return string(all[i].Protocol), strconv.Itoa(int(all[i].NodePort))
+		}
+		return string(all[i].Protocol), all[i].TargetPort.String()
+	})
+	if doubt != "" {
+		return admission.Warnings{"spec.serviceRef.port: " + doubt}
+	}
+	return nil
+}
+
+// listed are the ports as a user names them.
+func listed(ports []corev1.ServicePort) string {
+	var out []string
+	for _, port := range ports {
+		number := strconv.Itoa(int(port.Port))
+		if port.Protocol != "" && port.Protocol != corev1.ProtocolTCP {
+			number += "/" + string(port.Protocol)
+		}
+		out = append(out, strings.TrimSpace(number+" "+port.Name))
+	}
+	return strings.Join(out, ", ")
 }
 
 // warnOfGroup warns about the target group's settings. It ignores health checks of instances, because no gate waits for them.

@@ -59,6 +59,18 @@ func TestBindingValidatorWarnsAtCreation(t *testing.T) {
 			change: func(b *v1beta1.TargetGroupBinding) { b.Spec.Networking = &v1beta1.TargetGroupBindingNetworking{} },
 			want:   admission.Warnings{wantNetworking, wantNoService},
 		},
+		"the port is for UDP": {
+			objects: []client.Object{portsOf(corev1.ServicePort{Name: "h3", Port: 80, Protocol: "UDP", TargetPort: intstr.FromInt32(8443)})}, change: func(*v1beta1.TargetGroupBinding) {},
+			want: admission.Warnings{`spec.serviceRef.port: port 80 of Service "web" is for UDP, and the target group's protocol is HTTP: its targets are registered, ` +
+				`but they get what they may not listen for. Name another port, or correct spec.ports[].protocol of the Service`},
+		},
+		"the port is for UDP and for TCP": {
+			objects: []client.Object{portsOf(corev1.ServicePort{Name: "h3", Port: 80, Protocol: "UDP"}, corev1.ServicePort{Name: "h2", Port: 80, Protocol: "TCP"})}, change: func(*v1beta1.TargetGroupBinding) {},
+		},
+		"no such port": {
+			objects: []client.Object{portsOf(corev1.ServicePort{Name: "h3", Port: 443, Protocol: "UDP"}, corev1.ServicePort{Port: 81})}, change: func(*v1beta1.TargetGroupBinding) {},
+			want: admission.Warnings{`spec.serviceRef.port: Service "web" has no port "80"; its ports: 443/UDP h3, 81`},
+		},
 		"pods that end too soon":              {objects: pods, change: func(*v1beta1.TargetGroupBinding) {}, want: admission.Warnings{wantGrace}},
 		"pods that end too soon, AWS is away": {objects: pods, change: func(*v1beta1.TargetGroupBinding) {}, aws: errors.New("no route")},
 	}
@@ -80,6 +92,13 @@ func TestBindingValidatorWarnsAtCreation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// portsOf is the Service with these ports, which selects no pod.
+func portsOf(ports ...corev1.ServicePort) *corev1.Service {
+	service := webhooktest.NewService("web", nil)
+	service.Spec.Ports = ports
+	return service
 }
 
 // At an update the status knows the group; what was wrong before is told, and not refused.

@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // GRPC is a protocol version of target groups.
@@ -100,13 +101,15 @@ func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrStr
 // added is the part of a target group that the member has, as a key of what was read before.
 type added string
 
+// portOf returns the port of that name or number, nil for none. Of a number that is there for TCP and for UDP it is the one for TCP: all
+// target groups of an ALB are HTTP or HTTPS.
 func portOf(service *corev1.Service, port intstr.IntOrString) *corev1.ServicePort {
-	for i := range service.Spec.Ports {
-		if p := &service.Spec.Ports[i]; port.Type == intstr.String && p.Name == port.StrVal || port.Type == intstr.Int && p.Port == port.IntVal {
-			return p
-		}
+	ref, all := v1beta1.ServiceReference{Port: port}, service.Spec.Ports
+	chosen := ref.PortOf("HTTP", len(all), func(i int) (string, int32, string) { return all[i].Name, all[i].Port, string(all[i].Protocol) })
+	if chosen.Index < 0 {
+		return nil
 	}
-	return nil
+	return &all[chosen.Index]
 }
 
 // build is the target group of that name and port.

@@ -234,18 +234,18 @@ var endpointSlice = fields{
 		4: {of: fields{1: whole, 2: whole, 3: whole, 4: whole}}, // targetRef: kind, namespace, name, uid
 		7: whole,                                                // zone
 	}},
-	3: {of: fields{1: whole, 3: whole}, most: endpoints.MaxPorts + 1}, // ports: name, port
-	4: whole,                                                          // addressType
+	3: {of: fields{1: whole, 2: whole, 3: whole}, most: endpoints.MaxPorts + 1}, // ports: name, protocol, port
+	4: whole,                                                                    // addressType
 }
 
 // service is without its addresses. Of its selector one entry more than a pod has labels is kept, where there are more: it selects none.
 var service = fields{
 	1: {of: metadata.with(11, part{}).with(13, part{}).with(14, part{})}, // labels, ownerReferences, finalizers
 	2: {of: fields{
-		1:  {of: fields{1: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts}, // ports: name, port, targetPort, nodePort
-		2:  {most: endpoints.MaxLabels + 1},                                                // selector
-		4:  whole,                                                                          // type
-		19: whole,                                                                          // ipFamilies
+		1:  {of: fields{1: whole, 2: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts}, // ports: name, protocol, port, targetPort, nodePort
+		2:  {most: endpoints.MaxLabels + 1},                                                          // selector
+		4:  whole,                                                                                    // type
+		19: whole,                                                                                    // ipFamilies
 	}},
 }
 

@@ -49,7 +49,7 @@ func readOfService(o any) (any, error) {
 	spec := corev1.ServiceSpec{Selector: service.Spec.Selector, Type: service.Spec.Type, IPFamilies: service.Spec.IPFamilies}
 	for _, port := range service.Spec.Ports[:min(len(service.Spec.Ports), endpoints.MaxPorts)] {
 		spec.Ports = append(spec.Ports, corev1.ServicePort{
-			Name: port.Name, Port: port.Port, TargetPort: port.TargetPort, NodePort: port.NodePort,
+			Name: port.Name, Port: port.Port, Protocol: port.Protocol, TargetPort: port.TargetPort, NodePort: port.NodePort,
 		})
 	}
 	if len(spec.Selector) > endpoints.MaxLabels {

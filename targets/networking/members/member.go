@@ -4,10 +4,12 @@
 package members
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 	"regexp"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,7 +51,7 @@ type Member struct {
 	Address netip.Addr
 	// BranchENI is the ID of the pod's own network interface on an EC2 instance, if it has one.
 	BranchENI string
-	// Ports are the pod's named container ports.
+	// Ports are the pod's named container ports, by name, or by name/protocol if another one has the name.
 	Ports map[string]int32
 	// NodeAddress is the IPv4 address of the pod's node.
 	NodeAddress netip.Addr
@@ -62,7 +64,7 @@ type Member struct {
 // unresolved.
 func PodMember(pod *corev1.Pod, node *corev1.Node, address netip.Addr) Member {
 	m := Member{
-		Name: pod.Namespace + "/" + pod.Name, UID: pod.UID, Pod: true, Address: address.Unmap(), Ports: namedPorts(pod),
+		Name: pod.Namespace + "/" + pod.Name, UID: pod.UID, Pod: true, Address: address.Unmap(), Ports: NamedPorts(pod),
 	}
 	if node == nil {
 		m.Fault = fmt.Sprintf("there is no Node %s", pod.Spec.NodeName)
@@ -110,12 +112,17 @@ func internalIPv4(node *corev1.Node) netip.Addr {
 	return netip.Addr{}
 }
 
-// namedPorts are those that package endpoints keeps of a pod.
-func namedPorts(pod *corev1.Pod) map[string]int32 {
+// NamedPorts are those that package endpoints keeps of a pod. Two containers may give one name to ports of different protocols: each
+// further one has its protocol in its key.
+func NamedPorts(pod *corev1.Pod) map[string]int32 {
 	ports := map[string]int32{}
 	for i := range pod.Spec.Containers {
 		for _, port := range pod.Spec.Containers[i].Ports {
-			ports[port.Name] = port.ContainerPort
+			key := port.Name
+			if _, taken := ports[key]; taken {
+				key += "/" + strings.ToLower(cmp.Or(string(port.Protocol), string(corev1.ProtocolTCP)))
+			}
+			ports[key] = port.ContainerPort
 		}
 	}
 	return ports

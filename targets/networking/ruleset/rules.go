@@ -161,13 +161,16 @@ func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field
 	return ec2.Source{CIDR: cidr.Masked()}, nil
 }
 
-// For are the rules for one member with these named ports. A name that none of the pod's ports has is an error; the other rules hold.
+// For are the rules for one member with these named ports, by name, or by name/protocol if another port has the name. A name that none of the pod's ports has is an error; the other rules hold.
 func (asks Asks) For(ports map[string]int32) (rules Rules, err error) {
 	rules = make(Rules, len(asks))
 	for _, asked := range asks {
 		rule := ec2.Rule{Protocol: asked.Protocol, From: asked.from, To: asked.to, Source: asked.Source}
 		if asked.name != "" {
-			number, ok := ports[asked.name]
+			number, ok := ports[asked.name+"/"+asked.Protocol]
+			if !ok {
+				number, ok = ports[asked.name]
+			}
 			if !ok {
 				err = fmt.Errorf("no container port is named %q", asked.name)
 				continue
