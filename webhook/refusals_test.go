@@ -33,8 +33,8 @@ var refusing = map[string][]string{
 	"bindings/uniqueness.go": {"taken", "take"},
 	"bindings/view.go":       {"decodeList", "typeFault"},
 	"ingresses/ingress.go":   {"classRefusal", "groupRefusal"},
-	"ingresses/params.go":    {"reviewParams", "cidrFaults", "subnetFaults", "twice"},
-	"schema/check.go":        {"value", "object", "list", "text"},
+	"ingresses/params.go":    {"reviewParams", "spellingFaults", "cidrFaults", "subnetFaults", "twice"},
+	"schema/check.go":        {"value", "object", "number", "list", "text"},
 
 	"../balancers/ingress/membership/classify.go": {"classByName", "missing", "excluded"},
 	"../balancers/ingress/membership/switches.go": {"ForbiddenClass", "ForbiddenGroup"},

@@ -85,7 +85,7 @@ func TestWhatTheCRDRefusesIsRefusedBefore(t *testing.T) {
 				continue
 			}
 			refused++
-			if why := answeredWrong(byUs); why != "" && !(byUs == nil && isFilledInAgain(byCRD)) {
+			if why := answeredWrong(byUs); why != "" && (byUs != nil || !isFilledInAgain(byCRD)) {
 				t.Errorf("%d: %.300v %s: %.300v, the CRD says %.300v", i, changes, why, byUs, byCRD)
 			}
 		}

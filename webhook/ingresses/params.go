@@ -6,7 +6,6 @@ package ingresses
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -63,21 +62,13 @@ func (b *beforeCRD) reviewParams(_ context.Context, req *request) (verdict, erro
 		review.HoldsMore(req.Object, mostParams, review.AllDepths) || review.HoldsMore(req.OldObject, mostParams, review.AllDepths) {
 		return verdict{}, nil
 	}
-	var now, before struct {
-		Metadata struct {
-			DeletionTimestamp any `json:"deletionTimestamp"`
-		} `json:"metadata"`
-		Spec json.RawMessage `json:"spec"`
+	now, err := viewParams(req.Object)
+	if err != nil || now.Metadata.DeletionTimestamp != nil {
+		return verdict{}, err
 	}
-	err := json.Unmarshal(req.Object, &now)
-	if len(req.OldObject) > 0 {
-		err = errors.Join(err, json.Unmarshal(req.OldObject, &before))
-	}
+	before, err := viewParams(req.OldObject)
 	if err != nil {
-		return verdict{}, fmt.Errorf("decoding the IngressClassParams: %w", err)
-	}
-	if now.Metadata.DeletionTimestamp != nil {
-		return verdict{}, nil
+		return verdict{}, err
 	}
 	found, err := b.crd.Check(now.Spec, before.Spec)
 	if err != nil {
@@ -87,16 +78,40 @@ func (b *beforeCRD) reviewParams(_ context.Context, req *request) (verdict, erro
 	for _, fault := range found.Made {
 		faults = append(faults, fault.Error())
 	}
-	var spec ingressapi.IngressClassParamsSpec
 	if len(found.All) == 0 && len(now.Spec) > 0 {
+		var spec ingressapi.IngressClassParamsSpec
 		if err := json.Unmarshal(now.Spec, &spec); err != nil {
 			return verdict{}, fmt.Errorf("decoding the spec of the IngressClassParams: %w", err)
 		}
+		faults = slices.Concat(spellingFaults(&spec), paramsFaults(&spec))
 	}
-	if spec.PrefixListsIDs != nil && spec.LegacyPrefixListsIDs != nil {
-		faults = append(faults, "spec: set prefixListsIDs alone; PrefixListsIDs is its old spelling")
+	return verdict{refusal: strings.Join(faults, "; ")}, nil
+}
+
+// spellingFaults are those of the CRD's rule.
+func spellingFaults(spec *ingressapi.IngressClassParamsSpec) []string {
+	if spec.PrefixListsIDs == nil || spec.LegacyPrefixListsIDs == nil {
+		return nil
 	}
-	return verdict{refusal: strings.Join(append(faults, paramsFaults(&spec)...), "; ")}, nil
+	return []string{"spec: set prefixListsIDs alone; PrefixListsIDs is its old spelling"}
+}
+
+// paramsView is the part of IngressClassParams that is read before the CRD.
+type paramsView struct {
+	Metadata struct {
+		DeletionTimestamp any `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec json.RawMessage `json:"spec"`
+}
+
+func viewParams(object json.RawMessage) (view paramsView, err error) {
+	if len(object) == 0 {
+		return view, nil
+	}
+	if err := json.Unmarshal(object, &view); err != nil {
+		return view, fmt.Errorf("decoding the IngressClassParams: %w", err)
+	}
+	return view, nil
 }
 
 func cidrFaults(cidrs []string) (faults []string) {

@@ -73,9 +73,7 @@ func (c *check) value(n *node, path *field.Path, now, before any) {
 	case string:
 		c.text(n, path, now)
 	case int64:
-		if n.Format == "int32" && (now < math.MinInt32 || now > math.MaxInt32) {
-			c.add(field.Invalid(path, now, "must fit into 32 bits"))
-		}
+		c.number(n, path, now)
 	case []any:
 		c.list(n, path, now)
 	case map[string]any:
@@ -111,6 +109,12 @@ func (c *check) list(n *node, path *field.Path, now []any) {
 	}
 	for i, item := range now {
 		c.value(n.Items, path.Index(i), item, nil)
+	}
+}
+
+func (c *check) number(n *node, path *field.Path, now int64) {
+	if n.Format == "int32" && (now < math.MinInt32 || now > math.MaxInt32) {
+		c.add(field.Invalid(path, now, "must fit into 32 bits"))
 	}
 }
 

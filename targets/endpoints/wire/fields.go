@@ -242,7 +242,7 @@ var endpointSlice = fields{
 var service = fields{
 	1: {of: metadata.with(11, part{}).with(13, part{}).with(14, part{})}, // labels, ownerReferences, finalizers
 	2: {of: fields{
-		1:  {of: fields{1: whole, 2: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts}, // ports: name, protocol, port, targetPort, nodePort
+		1:  {of: fields{1: whole, 2: whole, 3: whole, 4: whole, 5: whole}, most: endpoints.MaxPorts}, // ports: all but appProtocol
 		2:  {most: endpoints.MaxLabels + 1},                                                          // selector
 		4:  whole,                                                                                    // type
 		19: whole,                                                                                    // ipFamilies

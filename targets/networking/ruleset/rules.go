@@ -161,7 +161,8 @@ func sourceOf(peer v1beta1.NetworkingPeer, path *field.Path) (ec2.Source, *field
 	return ec2.Source{CIDR: cidr.Masked()}, nil
 }
 
-// For are the rules for one member with these named ports, by name, or by name/protocol if another port has the name. A name that none of the pod's ports has is an error; the other rules hold.
+// For are the rules for one member with these named ports, by name, or by name/protocol if another port has the name. A name that none of
+// the pod's ports has is an error; the other rules hold.
 func (asks Asks) For(ports map[string]int32) (rules Rules, err error) {
 	rules = make(Rules, len(asks))
 	for _, asked := range asks {
