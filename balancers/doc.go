@@ -17,6 +17,7 @@
 //	issue    has certificates issued for Ingresses that ask for them
 //	owners   says which member asks for what has failed
 //	secrets  reads the Secrets that Ingresses name
+//	shared   deletes the security group that all load balancers of the cluster have, once nothing needs it
 //	stack    the types that all these share: a load balancer with its parts, whatever object asks for it
 //	steps    the types of changes and waits: plan makes them, apply does them, preview shows them
 //	tenants  says which namespaces take a turn together in the controller's work queue (targets/queue)

@@ -109,6 +109,7 @@ func (p claims) release(ctx context.Context) (errs error) {
 			continue
 		}
 		p.memory.forget(member.UID)
+		p.Shared.Ended()
 	}
 	return errs
 }

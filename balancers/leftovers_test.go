@@ -19,12 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -189,3 +191,37 @@ func TestWhatIsBeingDoneIsTriedAgainUntold(t *testing.T) {
 		})
 	}
 }
+
+// While the security group that load balancers share is deleted no pass begins that may need it; the end of a group has it looked at.
+func TestAPassWaitsWhileTheSharedSecurityGroupIsDeleted(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge))
+	deleted := make(chan ctrl.Result)
+	collector := shared.New(shared.Options{
+		Client: b.Client, View: sharing{}, Applier: b, Clock: b.clock, Cluster: "prod", Interval: time.Hour,
+	})
+	b.Shared = collector
+	b.apply = func(pass apply.Pass) apply.Result {
+		if pass.ID.Name == "" { // it is deleted, as no Ingress has the finalizer yet
+			deleted <- b.mustPass(edge)
+		}
+		return apply.Result{}
+	}
+	if err := collector.Start(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if result := <-deleted; result.RequeueAfter != shared.Pause || len(b.writes) > 0 || b.planned > 0 {
+		t.Errorf("again in %v, writes %q, %d plans while it is deleted", result.RequeueAfter, b.writes, b.planned)
+	}
+	for b.mustPass(edge); b.planned == 0; b.mustPass(edge) { // it may be still at its end
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// sharing is an account with a shared security group that nothing uses.
+type sharing struct{}
+
+func (sharing) Shared(context.Context) ([]stack.SecurityGroup, error) {
+	return []stack.SecurityGroup{{ID: "sg-shared", Shared: true}}, nil
+}
+
+func (sharing) Uses(context.Context, string) (stack.Uses, error) { return stack.Uses{}, nil }

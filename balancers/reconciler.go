@@ -22,6 +22,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/balancers/tenants"
@@ -63,6 +64,7 @@ type Reconciler struct {
 	SettleTime time.Duration
 	// ReplacementTimeout is for how long a load balancer keeps security groups because targets do not let in those that replace them.
 	ReplacementTimeout time.Duration
+	Shared             *shared.Collector // nil when there may be Ingresses that are not seen
 
 	memories memories
 	endings  endings
@@ -101,6 +103,10 @@ type Applier interface {
 
 // Reconcile makes one pass over a group. Its error has the pass repeated with a growing pause; what waits for time alone is no error.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.Shared.Enter() {
+		return ctrl.Result{RequeueAfter: shared.Pause}, nil
+	}
+	defer r.Shared.Leave()
 	p := r.newPass(membership.Group(req.NamespacedName))
 	err := p.run(ctx)
 	teller{p}.record()
@@ -109,6 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case p.isEmpty() && p.again == 0 && err == nil:
 		r.memories.forget(p.group)
 		r.tenants.Forget(req)
+		r.Shared.Ended()
 		return ctrl.Result{}, nil
 	case err != nil && !p.result.Interrupted:
 		return ctrl.Result{}, err

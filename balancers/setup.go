@@ -51,6 +51,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if r.Stacks != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueLeftovers))
 	}
+	if r.Shared != nil {
+		controllers.WatchesRawSource(source.Func(r.Shared.Start))
+	}
 	if r.SecretChanges != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueSecretChanges))
 	}

@@ -6,6 +6,8 @@ package ec2
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 )
 
 // Rule is one inbound rule of a security group: one protocol, one range of ports, one source. Rules are equal when EC2 takes them
@@ -50,6 +52,14 @@ func (r Rule) String() string {
 type Permission struct {
 	Rule
 	Description string
+}
+
+// BindingLabel is the description of rules by which targets of bindings let load balancers in: the incumbent's.
+const BindingLabel = "elbv2.k8s.aws/targetGroupBinding=shared"
+
+// IsOfBindings reads the description as the incumbent does: key=value, separated by commas, one of which is BindingLabel.
+func (p Permission) IsOfBindings() bool {
+	return slices.Contains(strings.Split(p.Description, ","), BindingLabel)
 }
 
 // SecurityGroup is a security group as EC2 describes it. Reads may be some seconds behind the group's last change.

@@ -20,3 +20,18 @@ func TestRuleForPeople(t *testing.T) {
 		}
 	}
 }
+
+func TestRulesOfBindingsAreKnownByTheirDescription(t *testing.T) {
+	for text, want := range map[string]bool{
+		"elbv2.k8s.aws/targetGroupBinding=shared":             true,
+		"a=b,elbv2.k8s.aws/targetGroupBinding=shared,for web": true,
+		"elbv2.k8s.aws/targetGroupBinding=mine":               false,
+		"elbv2.k8s.aws/targetGroupBinding":                    false,
+		"for elbv2.k8s.aws/targetGroupBinding=shared":         false,
+		"": false,
+	} {
+		if (ec2.Permission{Description: text}).IsOfBindings() != want {
+			t.Errorf("%q: %v, want %v", text, !want, want)
+		}
+	}
+}

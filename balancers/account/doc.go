@@ -16,6 +16,7 @@
 //	read.go          turns the SDK's load balancers, target groups and security groups into those of package stack
 //	rules.go         likewise, listeners and rules with their conditions and actions
 //	auth.go          likewise, the authentication part of a rule's action, and a rule's transforms
+//	shared.go        the security group that all load balancers of the cluster share, and what uses it
 //	network.go       Network: what load balancers are made in (subnets, ...), and what users made themselves and refer to (security
 //	                 groups, target groups, trust stores, web ACLs)
 //	names.go         looks several names up in one call; asks for those that stand for nothing less and less often

@@ -21,10 +21,9 @@ func (v *View) Note(id stack.ID, change steps.Change, done apply.Made) {
 	e := v.entries[id]
 	if e == nil {
 		e = &entry{seen: stack.Stack{ID: id}, detailed: true, looked: v.Clock.Now()}
-		if v.entries == nil {
-			v.entries = map[stack.ID]*entry{}
+		if id.Name != "" { // else it is of no stack, as the security group that all share
+			v.entries = put(v.entries, id, e)
 		}
-		v.entries[id] = e
 	}
 	e.changed = v.tick
 	for _, s := range concerned(&e.seen, change) {

@@ -92,7 +92,11 @@ func securityGroup(g ec2types.SecurityGroup) (stack.SecurityGroup, error) {
 		ID: read.ID, Name: aws.ToString(g.GroupName), Description: aws.ToString(g.Description), Tags: read.Tags,
 	}
 	for _, p := range read.Ingress {
-		out.Inbound = append(out.Inbound, stack.Inbound{From: p.From, To: p.To, Protocol: p.Protocol, Source: p.Source.String()})
+		out.Inbound = append(out.Inbound, inbound(p))
 	}
 	return out, nil
+}
+
+func inbound(p ec2.Permission) stack.Inbound {
+	return stack.Inbound{From: p.From, To: p.To, Protocol: p.Protocol, Source: p.Source.String()}
 }

@@ -3,6 +3,8 @@
 
 package stack
 
+import "slices"
+
 // ID says whose a stack is. Its tags are on all parts of the stack.
 type ID struct {
 	Cluster string
@@ -105,10 +107,43 @@ type Protection struct {
 type SecurityGroup struct {
 	ID                string // of one that is seen
 	Name, Description string
-	// Shared is the group that all load balancers of a cluster have: it belongs to no stack, and no plan deletes it.
+	// Shared is the group that all load balancers of a cluster have: it belongs to no stack, and no plan of one deletes it.
 	Shared  bool
 	Inbound []Inbound
 	Tags    map[string]string
+}
+
+// Uses is what uses a security group.
+type Uses struct {
+	LoadBalancers []string // names
+	Rules         []Use
+}
+
+// Use is an inbound rule of another security group whose source is the one that is used.
+type Use struct {
+	Group string // ID of the other
+	Rule  Inbound
+	// Ours says that it is a rule of bindings, by its description.
+	Ours bool
+}
+
+// Groups are the IDs of the security groups whose rules use it, in order.
+func (u Uses) Groups() (ids []string) {
+	for _, use := range u.Rules {
+		ids = append(ids, use.Group)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// In are the rules of one of them.
+func (u Uses) In(group string) (rules []Inbound) {
+	for _, use := range u.Rules {
+		if use.Group == group {
+			rules = append(rules, use.Rule)
+		}
+	}
+	return rules
 }
 
 // Inbound is a rule of a security group: one range of ports of TCP, one source.

@@ -33,6 +33,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
+	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/consent"
@@ -243,6 +244,12 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 			WAFClassic: wafclassic.NewClient(aws.accounts, budget.ClassLate), Shield: shield.NewClient(aws.accounts, budget.ClassLate),
 		},
 		Bindings: mgr.GetClient(), View: view, VPC: vpc,
+	}
+	if reconciler.Stacks != nil { // else Ingresses that are not seen may need it
+		reconciler.Shared = shared.New(shared.Options{
+			Client: reconciler.Client, View: view, Applier: reconciler.Applier, Clock: reconciler.Clock, Cluster: o.Ingress.Cluster,
+			Given: o.Ingress.BackendSecurityGroup, Interval: o.DriftInterval,
+		})
 	}
 	return reconciler.SetupWithManager(mgr)
 }

@@ -21,7 +21,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	emulated "github.com/targetgate/targetgate/e2e/emulator/state"
 	"github.com/targetgate/targetgate/e2e/emulator/wire"
 	"github.com/targetgate/targetgate/e2e/load"
 	"github.com/targetgate/targetgate/e2e/names"
@@ -273,25 +272,4 @@ func leftOf(group string) (left []string, err error) {
 }
 
 // tagged are the tags of all load balancers, target groups and security groups.
-func tagged() (map[string]map[string]string, error) {
-	aws, out := bed.AWS, map[string]map[string]string{}
-	var arns []string
-	balancers, balancersErr := aws.ELB.Balancers("", nil, nil)
-	for _, b := range balancers {
-		arns = append(arns, b.ARN)
-	}
-	groups, groupsErr := aws.ELB.Groups(emulated.GroupFilter{})
-	for _, g := range groups {
-		arns = append(arns, g.ARN)
-	}
-	security, securityErr := aws.EC2.DescribeSecurityGroups("")
-	for _, g := range security {
-		out[g.ID] = g.Tags
-	}
-	for _, arn := range arns {
-		if tags, err := aws.ELB.Tags(arn); err == nil { // or it is gone by now
-			out[arn] = tags
-		}
-	}
-	return out, errors.Join(balancersErr, groupsErr, securityErr)
-}
+func tagged() (map[string]map[string]string, error) { return suite.Tagged(bed.AWS) }

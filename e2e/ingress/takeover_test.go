@@ -79,7 +79,8 @@ func newPair(t *testing.T, name string) *pair {
 		return `{"type": "forward", "forwardConfig": {"targetGroups": [{"serviceName": "` + p.second.Name + `", "servicePort": 80` + weight +
 			`}], "targetGroupStickinessConfig": ` + stickiness + `}}`
 	}
-	p.secondIn = newIngress(p.second.Name, []networkingv1.IngressRule{second}, "group.name="+name, "target-type=ip", "group.order=10", "tags=team=two",
+	p.secondIn = newIngress(p.second.Name, []networkingv1.IngressRule{second}, "group.name="+name, "target-type=ip", "group.order=10",
+		"tags=team=two,elbv2.k8s.aws/cluster=other,ingress.k8s.aws/resource=mine", // of which the last two are left out
 		`actions.moved={"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`,
 		"healthcheck-path=/healthz", "target-group-attributes=deregistration_delay.timeout_seconds=30",
 		"target-control-port."+p.second.Name+".80=3000",

@@ -21,6 +21,7 @@
 //	pods.go        pods of an app
 //	slices.go      EndpointSlices written by hand
 //	targets.go     targets of an app in AWS, and their health
+//	account.go     what is left in AWS after the last test
 //	calls.go       AWS calls for an app's target group
 //	load.go        requests to an app
 //	admission.go   webhooks, and the gates that they add to pods

@@ -74,6 +74,9 @@ func (bed *Bed) run(m *testing.M, options testbed.Options) (code int, err error)
 	if code == 0 && bed.Finally != nil && flag.Lookup("test.run").Value.String() == "" {
 		err = bed.Finally()
 	}
+	if code == 0 && options.Provisioning {
+		err = errors.Join(err, bed.nothingIsLeft())
+	}
 	return code, errors.Join(err, bed.Close())
 }
 

@@ -48,6 +48,11 @@ func (g Group) Finalizer() string {
 	return implicitFinalizer
 }
 
+// IsFinalizer reports whether it is the finalizer of a group.
+func IsFinalizer(finalizer string) bool {
+	return finalizer == implicitFinalizer || strings.HasPrefix(finalizer, explicitFinalizer)
+}
+
 // mostGroupsHeld is how many finalizers of explicit groups of an Ingress count, the first ones. One that moves has two, unless it moves
 // again before it is served; whoever may write it can add thousands, each of which would have a group worked on.
 const mostGroupsHeld = 16

@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	labelKey, labelValue = "elbv2.k8s.aws/targetGroupBinding", "shared"
 	// Description is what the rules that we add carry, as the incumbent's do.
-	Description = labelKey + "=" + labelValue
+	Description = ec2.BindingLabel
 
 	clusterTagPrefix = "kubernetes.io/cluster/"
 	// OwnerTag names the cluster that the security group of a load balancer was made for.
@@ -28,16 +27,6 @@ const (
 	// ReadLag is for how long reads of EC2 may show a security group as it was before a change.
 	ReadLag = time.Minute
 )
-
-// isLabelled reads a description as the incumbent does: key=value, separated by commas.
-func isLabelled(description string) bool {
-	for part := range strings.SplitSeq(description, ",") {
-		if key, value, _ := strings.Cut(part, "="); key == labelKey && value == labelValue {
-			return true
-		}
-	}
-	return false
-}
 
 // Input is all that decides about one security group.
 type Input struct {
@@ -91,7 +80,7 @@ func Decide(p Input) Decision {
 	for _, permission := range p.Group.Ingress {
 		rule := permission.Rule
 		d.Present[rule] = permission
-		hasLabel := isLabelled(permission.Description)
+		hasLabel := permission.IsOfBindings()
 		blocked := hasLabel && p.Blocked(rule)
 		if blocked || !hasLabel || !p.mayGo(rule) || p.Foreign(rule) {
 			staying.Insert(rule)
@@ -144,7 +133,7 @@ func (d *Decision) sortOut(p Input) {
 func (d *Decision) leftovers(p Input) (ours []ec2.Permission) {
 	for _, permission := range p.Group.Ingress {
 		rule := permission.Rule
-		if _, wanted := d.Wanted[rule]; wanted || !isLabelled(permission.Description) || p.Record.justRevoked(rule, p.Now) {
+		if _, wanted := d.Wanted[rule]; wanted || !permission.IsOfBindings() || p.Record.justRevoked(rule, p.Now) {
 			continue
 		}
 		if rule.Source.Group != "" && p.Sources == nil {

@@ -16,21 +16,6 @@ import (
 	"github.com/targetgate/targetgate/aws/ec2"
 )
 
-func TestIsLabelled(t *testing.T) {
-	for text, want := range map[string]bool{
-		"elbv2.k8s.aws/targetGroupBinding=shared":             true,
-		"a=b,elbv2.k8s.aws/targetGroupBinding=shared,for web": true,
-		"elbv2.k8s.aws/targetGroupBinding=mine":               false,
-		"elbv2.k8s.aws/targetGroupBinding":                    false,
-		"for elbv2.k8s.aws/targetGroupBinding=shared":         false,
-		"": false,
-	} {
-		if isLabelled(text) != want {
-			t.Errorf("%q: %v, want %v", text, !want, want)
-		}
-	}
-}
-
 func TestDecisionAboutASecurityGroup(t *testing.T) {
 	web, cidr := rule(80, 80, "sg-lb"), rule(80, 80, "10.0.0.0/8")
 	ours := func(phase Phase, ago time.Duration, rules ...ec2.Rule) Record {

@@ -77,6 +77,12 @@ func securityGroupFields(g ec2.SecurityGroup, filter string) ([]string, bool) {
 		return []string{g.ID}, true
 	case "group-name":
 		return []string{g.Name}, true
+	case "ip-permission.group-id":
+		var ids []string
+		for _, p := range g.Ingress {
+			ids = append(ids, p.Source.Group)
+		}
+		return ids, true
 	}
 	return tagFields(g.Tags, filter)
 }
