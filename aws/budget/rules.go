@@ -93,6 +93,7 @@ func DefaultRules() []Rule {
 		{Service: Route53, Operations: regexp.MustCompile("."), Rate: 1, Burst: 2},
 		{Service: WAFv2, Operations: regexp.MustCompile("^(Associate|Disassociate)"), Rate: 0.5, Burst: 1},
 		{Service: WAFv2, Operations: regexp.MustCompile("^GetWebACLForResource$"), Rate: 1, Burst: 1},
+		{Service: WAFv2, Operations: regexp.MustCompile("^List"), Rate: 0.5, Burst: 1},
 		{Service: WAFClassic, Operations: regexp.MustCompile("^(Associate|Disassociate)"), Rate: 0.5, Burst: 1},
 		{Service: WAFClassic, Operations: regexp.MustCompile("^GetWebACLForResource$"), Rate: 1, Burst: 1},
 		{Service: Shield, Operations: regexp.MustCompile("."), Rate: 1, Burst: 1},

@@ -65,7 +65,7 @@ func TestDefaultRulesKnowsEveryOperation(t *testing.T) {
 			"CreateSecurityGroup", "DeleteSecurityGroup", "CreateTags", "DeleteTags",
 		},
 		ACM:   {"ListCertificates", "DescribeCertificate", "ListTagsForCertificate", "RequestCertificate", "DeleteCertificate"},
-		WAFv2: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
+		WAFv2: {"GetWebACLForResource", "ListWebACLs", "AssociateWebACL", "DisassociateWebACL"},
 
 		WAFClassic: {"GetWebACLForResource", "AssociateWebACL", "DisassociateWebACL"},
 

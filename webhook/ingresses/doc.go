@@ -14,5 +14,6 @@
 //	ingresses.go  the handlers of both kinds: paths, options, what is read of a review, the answer
 //	view.go       the part of an Ingress that is read, and how much of it
 //	ingress.go    why an Ingress is refused, and what is warned of
+//	live.go       IngressClasses that the cache has not got yet, listed at most once a second
 //	params.go     the same for IngressClassParams
 package ingresses

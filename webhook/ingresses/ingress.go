@@ -27,7 +27,7 @@ import (
 // validator decides about Ingresses.
 type validator struct {
 	reader  client.Reader
-	live    client.Reader
+	live    *liveClasses
 	options Options
 }
 
@@ -88,21 +88,26 @@ func (v *validator) objects(ctx context.Context, now *networkingv1.Ingress) (mem
 }
 
 // classes are those of the cache, and those of the API server if the cache has not got that name: a class is often made just before.
-func (v *validator) classes(ctx context.Context, name string) (all []*networkingv1.IngressClass, err error) {
-	for _, reader := range []client.Reader{v.reader, v.live} {
-		var list networkingv1.IngressClassList
-		if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, err
-		}
-		all = nil
-		for i := range list.Items {
-			all = append(all, &list.Items[i])
-		}
-		if !isMissing(name, all) {
-			break
-		}
+func (v *validator) classes(ctx context.Context, name string) ([]*networkingv1.IngressClass, error) {
+	var list networkingv1.IngressClassList
+	if err := v.reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
 	}
-	return all, nil
+	if all := pointers(&list); !isMissing(name, all) {
+		return all, nil
+	}
+	live, err := v.live.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pointers(live), nil
+}
+
+func pointers(list *networkingv1.IngressClassList) (all []*networkingv1.IngressClass) {
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	return all
 }
 
 // classify says whose the Ingress is; that of one without a name, which is not there, is nobody's.

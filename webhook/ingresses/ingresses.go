@@ -47,7 +47,7 @@ type Options struct {
 
 // New returns the handlers of reviews of Ingresses and of IngressClassParams. The reader is a cache, live asks the API server.
 func New(reader, live client.Reader, options Options) (ingresses, params http.Handler) {
-	checks := &validator{reader: reader, live: live, options: options}
+	checks := &validator{reader: reader, live: &liveClasses{reader: live}, options: options}
 	limiter := review.NewLimiter()
 	for _, path := range []string{Path, ParamsPath} {
 		review.BeginCounting(review.ValidationFailures, path)
