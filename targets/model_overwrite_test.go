@@ -229,7 +229,11 @@ func (m *model) checkLost(now time.Time) {
 		if o.since = latest(o.since, m.upSince); disturbed {
 			o.since = now
 		}
-		if now.Sub(o.since) > modelPutBack {
+		within := modelPutBack
+		if strings.HasPrefix(o.what, "status.targetGroup.") { // believed by a new process until it reads the settings
+			within = 2*testDrift + modelPutBack
+		}
+		if now.Sub(o.since) > within {
 			m.watch.breaks("%s, which somebody else has changed, is not back after %s", o.what, now.Sub(o.since))
 		}
 	}
@@ -259,4 +263,40 @@ func (w *modelWatch) wasOpen(pod types.UID, c corev1.PodCondition) bool {
 // isLost reports whether somebody else has changed the gate of the pod, and it is not back.
 func (m *model) isLost(pod types.UID, gate corev1.PodConditionType) bool {
 	return slices.ContainsFunc(m.lost, func(o overwritten) bool { return o.what == fmt.Sprintf("the condition %s of %s", gate, pod) })
+}
+
+// overwriteRecord has somebody else change or remove the record of a shared group. Nothing else happens until it is back: what is lost with
+// targetgate's memory is lost.
+func overwriteRecord(m *model, s step) {
+	m.store.mu.Lock()
+	isRefused := time.Now().Before(m.store.refused["configmaps"])
+	m.store.mu.Unlock()
+	bindings := slices.DeleteFunc(listOf[*v1beta1.TargetGroupBinding](m.store), func(b *v1beta1.TargetGroupBinding) bool {
+		return len(m.record(b)) == 0 || b.DeletionTimestamp != nil || !m.acting(b)
+	})
+	if len(bindings) == 0 || isRefused {
+		return
+	}
+	b := bindings[s.a%len(bindings)]
+	was := stored[*corev1.ConfigMap](m.store, "shop", "aws-lbc-targets-"+b.Name)
+	if was == nil || was.Data["targets"] == "" {
+		return
+	}
+	switch s.b % 3 {
+	case 0:
+		m.store.remove(was)
+	case 1:
+		edit(m.store, was, func(o *corev1.ConfigMap) { o.Data = nil })
+	default:
+		edit(m.store, was, func(o *corev1.ConfigMap) { o.Annotations = nil })
+	}
+	m.expectOf(b, "the record", func(*v1beta1.TargetGroupBinding) bool {
+		now := stored[*corev1.ConfigMap](m.store, "shop", was.Name)
+		if now == nil {
+			return false
+		}
+		_, written := now.Data["targets"] // of none, maybe, by now
+		return written && now.Annotations["targetgate.dev/binding-uid"] == string(b.UID)
+	})
+	m.advance(modelPutBack, time.Second)
 }

@@ -73,6 +73,7 @@ func init() {
 		"outsiderTakes":    {weight: 2, do: outsiderTakes},
 		"overwriteGate":    {weight: 6, do: overwriteGate},
 		"overwriteBinding": {weight: 6, do: overwriteBinding},
+		"overwriteRecord":  {weight: 1, do: overwriteRecord},
 		"restart":          {weight: 3, do: restartTargetgate},
 		"wait":             {weight: 10, do: func(m *model, s step) { m.advance(time.Duration(s.a%30)*time.Second, time.Second) }},
 		"aws":              {weight: 6, fault: true, do: failAWS},

@@ -363,3 +363,44 @@ type unreadable struct{ client.Reader }
 func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return errors.New("timeout")
 }
+
+// Nothing tells that somebody else has changed the record: it is read from time to time, and costs no write while nobody does.
+func TestSharedGroupRecordThatSomebodyElseChangesIsPutBack(t *testing.T) {
+	pod := newPod("web-0", "10.0.0.1")
+	inSharedBed(t, func(b *bed) {
+		b.run(30*time.Second, webKey)
+		key, ours := client.ObjectKey{Namespace: "shop", Name: "aws-lbc-targets-web"}, b.record()
+		before := b.writes.Load()
+		if b.run(10 * time.Minute); b.writes.Load() != before {
+			t.Errorf("%d writes while nobody changes anything", b.writes.Load()-before)
+		}
+		for name, change := range map[string]func(*corev1.ConfigMap) error{
+			"removed": func(c *corev1.ConfigMap) error { return b.cluster.Delete(t.Context(), c) },
+			"emptied": func(c *corev1.ConfigMap) error {
+				c.Data = nil
+				return b.cluster.Update(t.Context(), c)
+			},
+			"of another target": func(c *corev1.ConfigMap) error {
+				c.Data["targets"] = "10.0.0.7:8080"
+				return b.cluster.Update(t.Context(), c)
+			},
+			"of nobody": func(c *corev1.ConfigMap) error {
+				c.Annotations = nil
+				return b.cluster.Update(t.Context(), c)
+			},
+		} {
+			var configMap corev1.ConfigMap
+			b.must(b.cluster.Get(t.Context(), key, &configMap))
+			b.must(change(&configMap))
+			b.run(time.Minute)
+			configMap = corev1.ConfigMap{}
+			err := b.cluster.Get(t.Context(), key, &configMap)
+			if err != nil || configMap.Data["targets"] != ours || configMap.Annotations["targetgate.dev/binding-uid"] != string(b.binding().UID) {
+				t.Errorf("%s: a minute later it is %v, %v, error %v", name, configMap.Data, configMap.Annotations, err)
+			}
+		}
+		if told := b.told("Overwritten"); told != 1 {
+			t.Errorf("told %d times", told)
+		}
+	}, pod, newSlice("web-1", pod))
+}

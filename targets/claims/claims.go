@@ -47,6 +47,9 @@ type Claims struct {
 
 	record        ownership.Record // of a shared group, nil before it was read; replaced as a whole
 	recordWritten bool             // there is a ConfigMap that says the same
+	recordLost    bool             // as somebody else has changed it
+	recheckAt     time.Time        // when it is read again, zero before that is known
+	records       contest.Contest
 }
 
 // New returns the claims of a binding of which nothing is known yet.
@@ -83,9 +86,13 @@ func (w *Writer) Claim(c *Claims, binding *v1beta1.TargetGroupBinding, group tar
 	defer c.mu.Unlock()
 	var wanted ownership.Record
 	changed := false
-	if binding.Spec.MultiClusterTargetGroup && group.Complete() {
+	switch {
+	case !binding.Spec.MultiClusterTargetGroup:
+	case group.Complete():
 		wanted = nextRecord(c.record, group.Targets, p)
 		changed = !c.recordWritten || !maps.Equal(wanted, c.record)
+	case c.recordLost:
+		wanted, changed = c.record, true
 	}
 	due := changed || c.lacksFinalizer(binding)
 	if !due && !c.slot.Busy {
@@ -97,7 +104,7 @@ func (w *Writer) Claim(c *Claims, binding *v1beta1.TargetGroupBinding, group tar
 		}
 		return w.saveRecord(ctx, c, binding, wanted)
 	})
-	return retryIn
+	return retry.Soonest(retryIn, w.recheck(c, binding))
 }
 
 // start begins the writes of a claim if they are due and may start, and requeues the binding when they end. The caller holds

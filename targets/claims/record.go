@@ -162,7 +162,7 @@ func (c *Claims) Record() ownership.Record {
 func (c *Claims) SetRecord(r ownership.Record, written bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.record, c.recordWritten = r, written
+	c.record, c.recordWritten, c.recordLost = r, written, false
 }
 
 // IsWritten reports whether there is a ConfigMap of the record.

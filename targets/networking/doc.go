@@ -14,6 +14,7 @@
 //	group.go      the pass itself: reads the security group, decides, writes the record, grants, revokes, writes the record
 //	sender.go     sends rules with few calls, and a call that EC2 refuses again in halves
 //	settle.go     what a pass has changed in the record, and when to pass again
+//	recheck.go    has records written again that somebody else has changed
 //	configmap.go  stores the records of which rules are ours
 //	bindings.go   what is remembered of a binding, of the specs of those that were not handed over, and of a security group
 //	state.go      State: what became of a binding's wishes, for its condition NetworkingReady

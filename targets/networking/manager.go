@@ -122,6 +122,7 @@ func (m *Manager) Start(ctx context.Context) error {
 		return nil
 	}
 	var running sync.WaitGroup
+	running.Go(func() { m.recheck(ctx) })
 	for range workers {
 		running.Go(func() { work(ctx, m.bindingQueue, m.resolve) })
 		running.Go(func() { work(ctx, m.groupQueue, m.pass) })

@@ -46,6 +46,9 @@ type Input struct {
 
 // fillStatus brings the status up to date.
 func fillStatus(status *v1beta1.TargetGroupBindingStatus, in Input, now metav1.Time) {
+	if ptr.Deref(status.ObservedGeneration, 0) > in.Generation {
+		status.ObservedGeneration = nil // somebody else's, from before our start
+	}
 	if acted := in.actedOn(); acted > max(0, ptr.Deref(status.ObservedGeneration, 0)) {
 		status.ObservedGeneration = &acted
 	}
