@@ -15,6 +15,7 @@
 //	preview  says what would be done, and does nothing
 //	v1beta1  the API IngressClassParams: settings of all Ingresses of a class
 //	issue    has certificates issued for Ingresses that ask for them
+//	orphans  decides which load balancers without Ingresses may be deleted, and when
 //	owners   says which member asks for what has failed
 //	secrets  reads the Secrets that Ingresses name
 //	shared   deletes the security group that all load balancers of the cluster have, once nothing needs it
@@ -38,6 +39,7 @@
 //	status.go        the load balancer's name, in the status of each member
 //	events.go        writes events, each only once while it holds; their reasons; the texts about waits, rules without room, and load
 //	                 balancers that are not active
+//	collect.go       finds load balancers without Ingresses, tells of them, and has them deleted when it is time
 //	leftovers.go     what is left in AWS: of groups without any Ingress, and what cannot be removed yet
 //	vanished.go      finds Ingresses that are gone, or in another group, and have lost the finalizer of the group before
 //	overwritten.go   puts back what others change of what passes write to the API server, after pauses where they go on

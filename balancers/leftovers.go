@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -63,16 +64,34 @@ func enqueueLast(queue workqueue.TypedRateLimitingInterface[reconcile.Request], 
 
 func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, err error) {
 	ids, err := r.Stacks.Stacks(ctx)
-	if r.Issuer != nil {
-		ofCertificates, failure := r.Issuer.Stacks(ctx)
-		ids, err = append(ids, ofCertificates...), errors.Join(err, failure)
+	if err != nil {
+		return nil, err
 	}
-	for _, id := range ids {
-		if id.Kind == stack.Ingresses {
-			out = append(out, requestOf(membership.GroupNamed(id.Name)))
+	groups := groupsNamed(ids)
+	kept, err := r.collect(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	if r.Issuer != nil {
+		var ofCertificates []stack.ID
+		ofCertificates, err = r.Issuer.Stacks(ctx)
+		groups = append(groups, groupsNamed(ofCertificates)...)
+	}
+	for _, group := range groups {
+		if !kept[group] {
+			out = append(out, requestOf(group))
 		}
 	}
 	return out, err
+}
+
+func groupsNamed(ids []stack.ID) (groups []membership.Group) {
+	for _, id := range ids {
+		if id.Kind == stack.Ingresses {
+			groups = append(groups, membership.GroupNamed(id.Name))
+		}
+	}
+	return groups
 }
 
 // isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work. For one
@@ -89,10 +108,22 @@ func isMentioned(group membership.Group, all []*networkingv1.Ingress) bool {
 	})
 }
 
-// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: a load balancer, unless this process
-// has seen that the last Ingress was deleted, or what another controller may be making.
+// isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: what another controller may be
+// making, and a load balancer, unless this process has seen that the last Ingress was deleted, or none has asked for it for long enough.
 func (p *pass) isOrphaned() bool {
-	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer() && !p.vanished)
+	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer() && !p.vanished && !p.isCollected())
+}
+
+// isCollected reports whether the load balancer is to be deleted though no Ingress has told so.
+func (p *pass) isCollected() bool {
+	return p.collector.allows(p.group) && len(orphans.Foreign(p.Options.Cluster, p.group, &p.seen)) == 0
+}
+
+// keepUnnamed leaves alone what has the tags of a group of which nobody tells, and no name that a controller gives it.
+func (p *pass) keepUnnamed() {
+	if p.isEmpty() && !p.vanished {
+		orphans.KeepNamed(p.Options.Cluster, p.group, &p.seen)
+	}
 }
 
 // hasLoadBalancer reports whether one is seen.

@@ -81,7 +81,7 @@ func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
 	web := membership.Group{Namespace: "shop", Name: "web"}
 	going := ingressOf("going", edge)
 	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{other.Finalizer()}
-	left := stack.Stack{TargetGroups: []stack.TargetGroup{{ARN: "tg"}}, SecurityGroups: []stack.SecurityGroup{{ID: "sg"}}}
+	left := stack.Stack{TargetGroups: []stack.TargetGroup{{ARN: "tg", Name: "k8s-shop-web-0123456789"}}, SecurityGroups: []stack.SecurityGroup{{ID: "sg"}}}
 	serving := left
 	serving.LoadBalancers = []stack.LoadBalancer{balancer("old", true, 80)}
 	for name, tc := range map[string]struct {

@@ -124,6 +124,7 @@ func (p observer) observe(ctx context.Context) (err error) {
 		return err
 	}
 	p.noteNames()
+	p.keepUnnamed()
 	return p.findBindings(ctx)
 }
 

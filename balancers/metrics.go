@@ -46,7 +46,14 @@ var expires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Help: "When the first certificate of the group's load balancer expires, of those that were found in ACM by their hosts.",
 }, []string{"group"})
 
-func init() { metrics.Registry.MustRegister(lastGood, failing, held, used, limits, expires) }
+var withoutIngress = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "targetgate_load_balancer_without_ingresses",
+	Help: "How many groups have a load balancer and no Ingress that belongs to them or names them.",
+})
+
+func init() {
+	metrics.Registry.MustRegister(lastGood, failing, held, used, limits, expires, withoutIngress)
+}
 
 // The quotas of a load balancer, as the metrics call them.
 const (

@@ -60,15 +60,18 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
 	DriftInterval time.Duration
+	// OrphanGrace is for how long a load balancer must have had no Ingress before it is deleted, 0 for never.
+	OrphanGrace time.Duration
 	// SettleTime is for how long a load balancer serves on when its name is in no status any longer.
 	SettleTime time.Duration
 	// ReplacementTimeout is for how long a load balancer keeps security groups because targets do not let in those that replace them.
 	ReplacementTimeout time.Duration
 	Shared             *shared.Collector // nil when there may be Ingresses that are not seen
 
-	memories memories
-	endings  endings
-	tenants  tenants.Tenants
+	memories  memories
+	endings   endings
+	collector collector
+	tenants   tenants.Tenants
 	// othersWait reports whether a group of another tenant waits for a worker; nil for never.
 	othersWait func(ctrl.Request) bool
 }
@@ -130,9 +133,13 @@ func (r *Reconciler) newPass(group membership.Group) *pass {
 	now := r.Clock.Now()
 	return &pass{
 		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{}, lingering: map[string]error{},
-		id:     stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()},
+		id:     r.idOf(group),
 		memory: r.memories.of(group, now), since: now,
 	}
+}
+
+func (r *Reconciler) idOf(group membership.Group) stack.ID {
+	return stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()}
 }
 
 // pass is one pass over a group.

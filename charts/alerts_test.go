@@ -128,6 +128,11 @@ var scenarios = map[string]map[string]scenario{
 		"none":                     {series: []string{failing("shop", podA, "0x40")}, at: 30 * time.Minute},
 		"of a leader that is gone": {series: []string{failing("shop", podA, "1x10 stale"), failing("shop", podB, "_x10 0x40")}, at: 30 * time.Minute},
 	},
+	"TargetgateLoadBalancersWithoutIngress": {
+		"one, on the leader": {series: []string{`targetgate_load_balancer_without_ingresses{` + podA + `} 1x30`, `targetgate_load_balancer_without_ingresses{` + podB + `} 0x30`}, at: 20 * time.Minute, want: []string{"1 load balancers"}},
+		"for ten minutes":    {series: []string{`targetgate_load_balancer_without_ingresses{` + podA + `} 0x5 1x10 0x20`}, at: 14 * time.Minute},
+		"none":               {series: []string{`targetgate_load_balancer_without_ingresses{` + podA + `} 0x30`}, at: 20 * time.Minute},
+	},
 	"TargetgateLoadBalancerQuotaNearlyUsed": {
 		"nearly":                   {series: []string{quota("used", "shop", podA, "91x40"), quota("limit", "", podA, "100x40")}, at: 20 * time.Minute, want: []string{"group shop uses 91 of its rules"}},
 		"of two replicas":          {series: []string{quota("used", "shop", podA, "91x40"), quota("limit", "", podA, "100x40"), quota("limit", "", podB, "100x40")}, at: 20 * time.Minute, want: []string{"group shop"}},

@@ -65,6 +65,7 @@ var valueCases = map[string]struct {
 	"disableIngressClassAnnotation":                    {value: `true`, with: []string{provision}, want: `- "--disable-ingress-class-annotation=true"`},
 	"disableIngressGroupNameAnnotation":                {value: `true`, with: []string{provision}, want: `- "--disable-ingress-group-name-annotation=true"`},
 	"ingressMaxConcurrentReconciles":                   {value: `9`, with: []string{provision}, want: `- "--ingress-max-concurrent-reconciles=9"`},
+	"orphanGrace":                                      {value: `"48h"`, with: []string{provision}, want: `- "--orphan-grace=48h"`},
 	"ingressDriftInterval":                             {value: `"2h"`, with: []string{provision}, want: `- "--ingress-drift-interval=2h"`},
 	"loadBalancerRuleQuota":                            {value: `200`, with: []string{provision}, want: `- "--load-balancer-rule-quota=200"`},
 	"loadBalancerCertificateQuota":                     {value: `50`, with: []string{provision}, want: `- "--load-balancer-certificate-quota=50"`},

@@ -87,7 +87,7 @@ func (o *planOptions) hideOthers(all, own *pflag.FlagSet) {
 	shown := append(slices.Clone(o.Provision.names),
 		"cluster-name", "disable-restricted-sg-rules", "feature-gates", "kubeconfig", "watch-namespace")
 	idle := []string{
-		"aws-role-session-name", "aws-role-session-tags", "ingress-max-concurrent-reconciles", "ingress-drift-interval",
+		"aws-role-session-name", "aws-role-session-tags", "ingress-max-concurrent-reconciles", "ingress-drift-interval", "orphan-grace",
 	}
 	all.VisitAll(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) == nil && !slices.Contains(shown, f.Name) && !strings.HasPrefix(f.Name, "aws-") || slices.Contains(idle, f.Name) {

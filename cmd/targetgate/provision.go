@@ -31,6 +31,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/shared"
@@ -41,13 +42,14 @@ import (
 )
 
 // provisionOptions say which load balancers are created for Ingresses. Names, meanings and defaults are the incumbent's, apart from
-// Enabled, DriftInterval and SettleTime.
+// Enabled, DriftInterval, SettleTime and OrphanGrace.
 type provisionOptions struct {
 	Enabled       bool
 	Class         string
 	Workers       int
 	DriftInterval time.Duration
 	SettleTime    time.Duration
+	OrphanGrace   time.Duration
 	// Switches hold in the webhook and in each pass.
 	Switches membership.Switches
 	// SecretsLabel is key=value of Secrets that may be read; "" for all.
@@ -106,6 +108,9 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 		"Maximum groups of Ingresses of one namespace reconciled in parallel. One more of another namespace can be.")
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
 		"How often to compare load balancers with their Ingresses when nothing has changed.")
+	flags.DurationVar(&o.OrphanGrace, "orphan-grace", orphans.DefaultGrace,
+		"How long a load balancer that no Ingress belongs to or names must have been without, since targetgate started, before it is deleted. "+
+			"0 keeps it. One whose last Ingress this process has seen go is deleted at once.")
 	flags.DurationVar(&o.SettleTime, "load-balancer-settle-time", balancers.DefaultSettleTime,
 		"How long a load balancer that was replaced, or that an Ingress has left, keeps serving after its name has left the status, "+
 			"so that DNS records and clients can follow.")
@@ -178,6 +183,7 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	fault(i.Limits.Certificates < 1, "--load-balancer-certificate-quota=%d: must be 1 or more", i.Limits.Certificates)
 	fault(i.Limits.FrontTargets < 100, "--frontend-nlb-target-quota=%d: must be 100 or more", i.Limits.FrontTargets)
 	fault(o.DriftInterval < minDriftInterval, "--ingress-drift-interval=%s: must be %s or more", o.DriftInterval, minDriftInterval)
+	fault(o.OrphanGrace < 0, "--orphan-grace=%s: must be 0 or more", o.OrphanGrace)
 	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: must be 0 or more", o.SettleTime)
 	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
 		fault(input.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: set another key", key)
@@ -263,7 +269,7 @@ func newReconciler(opts *options, view *account.View, lookup *lookup.Lookup, c c
 			return plan.Make(wanted, seen, o.planOptions())
 		},
 		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
-		SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
+		OrphanGrace: o.OrphanGrace, SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
 	}
 }
 

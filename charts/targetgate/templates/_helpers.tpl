@@ -202,6 +202,7 @@ namespaceSelector:
   (list "load-balancer-rule-quota" .Values.loadBalancerRuleQuota)
   (list "load-balancer-certificate-quota" .Values.loadBalancerCertificateQuota)
   (list "frontend-nlb-target-quota" .Values.frontendNlbTargetQuota)
+  (list "orphan-grace" .Values.orphanGrace)
   (list "load-balancer-settle-time" .Values.loadBalancerSettleTime)
 ) -}}
 {{- end -}}

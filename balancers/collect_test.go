@@ -1,0 +1,194 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package balancers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/orphans"
+	"github.com/targetgate/targetgate/balancers/stack"
+)
+
+// estate has in AWS the stacks of so many groups, shop/0 and so on. Of the first of them there are no Ingresses.
+func estate(t *testing.T, all, without int) *bed {
+	t.Helper()
+	objects := []client.Object{webService()}
+	var ids []stack.ID
+	seen := map[string]stack.Stack{}
+	for i := range all {
+		group := membership.Group{Namespace: "shop", Name: fmt.Sprint(i)}
+		b := balancer(group.Name, true, 80)
+		b.Name = input.LoadBalancerName("prod", group, annotation.Internal)
+		seen[group.String()] = stack.Stack{
+			LoadBalancers: []stack.LoadBalancer{b}, TargetGroups: []stack.TargetGroup{{ARN: "tg" + group.Name, Name: "k8s-shop-web-0123456789"}},
+			SecurityGroups: []stack.SecurityGroup{{ID: "sg" + group.Name, Name: input.SecurityGroupName("prod", group)}},
+		}
+		ids = append(ids, stack.ID{Cluster: "prod", Kind: stack.Ingresses, Name: group.String()})
+		if i >= without {
+			ingress := ingressOf(group.Name, group)
+			delete(ingress.Annotations, annotation.GroupName.FullName())
+			objects = append(objects, served(ingress, oldHost, group))
+		}
+	}
+	out := newBed(t, objects...)
+	out.seen, out.Stacks, out.OrphanGrace = seen, listed{ids: ids}, orphans.DefaultGrace
+	return out
+}
+
+// collected lets so many hours pass, with a look in each, and returns which groups were planned to be deleted, each with the hour.
+func (b *bed) collected(hours int) (out []string) {
+	b.t.Helper()
+	for hour := range hours {
+		requests, err := b.leftovers(b.t.Context())
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for _, request := range requests {
+			if b.exists(request.Name) { // passes over it do not matter here, and take time
+				continue
+			}
+			before := b.planned
+			b.mustPass(membership.Group(request.NamespacedName))
+			if b.planned > before && len(b.wanted.Members) == 0 {
+				out = append(out, fmt.Sprintf("%s after %dh", request.NamespacedName, hour))
+				delete(b.seen, request.String())
+				left := b.Stacks.(listed)
+				left.ids = slices.DeleteFunc(slices.Clone(left.ids), func(id stack.ID) bool { return id.Name == request.String() })
+				b.Stacks = left
+			}
+		}
+		b.clock.Step(time.Hour)
+	}
+	return out
+}
+
+// Rule 36: what has no Ingress since before our start is deleted only after a day, one at a time, and not at all when that may be an error
+// of ours.
+func TestLoadBalancersWithoutIngressesAreCollectedLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		all, without int
+		do           func(b *bed)
+		want         string
+	}{
+		"one of ten":        {all: 10, without: 1, want: "shop/0 after 24h"},
+		"two of twenty":     {all: 20, without: 2, want: "shop/0 after 24h, shop/1 after 25h"},
+		"one of nine":       {all: 9, without: 1},
+		"two of ten":        {all: 10, without: 2},
+		"six of sixty":      {all: 60, without: 6},
+		"an empty cluster":  {all: 12, without: 12},
+		"the only one":      {all: 1, without: 1},
+		"never":             {all: 10, without: 1, do: func(b *bed) { b.OrphanGrace = 0 }},
+		"a name of users'":  {all: 10, without: 1, do: func(b *bed) { b.seen["shop/0"].LoadBalancers[0].Name = "shop" }},
+		"a wrong cluster":   {all: 12, without: 12, do: func(b *bed) { b.Options.Cluster = "staging" }},
+		"another's Ingress": {all: 10, without: 1, do: func(b *bed) { b.createForeign("0", "shop") }},
+		"one that is lost while we run, as others are": {all: 20, do: func(b *bed) {
+			b.endings.told = true
+			for i := range 20 {
+				b.mustPass(membership.Group{Namespace: "shop", Name: fmt.Sprint(i)})
+			}
+			for i := range 20 {
+				last := b.get(fmt.Sprint(i))
+				b.vanish(last.Name)
+				b.endings.note(last, b.clock.Now())
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := estate(t, tc.all, tc.without)
+			if tc.do != nil {
+				tc.do(b)
+			}
+			if got := strings.Join(b.collected(48), ", "); got != tc.want {
+				t.Errorf("collected %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func (b *bed) createForeign(name, namespace string) {
+	b.t.Helper()
+	foreign := ingressOf(name, membership.Group{})
+	foreign.Namespace, foreign.Annotations = namespace, map[string]string{"kubernetes.io/ingress.class": "other"}
+	if err := b.Client.Create(b.t.Context(), foreign); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// The day begins anew when an Ingress has been there, when too many had none, and after a restart.
+func TestTheGraceOfALoadBalancerBeginsAnew(t *testing.T) {
+	b := estate(t, 20, 1)
+	if got := b.collected(20); len(got) > 0 {
+		t.Fatal(got)
+	}
+	b.createForeign("0", "shop")
+	b.collected(1)
+	if err := b.Client.Delete(t.Context(), b.get("0")); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.collected(23); len(got) > 0 {
+		t.Errorf("collected %v less than a day after an Ingress was there", got)
+	}
+	keeper := b.collector.keeper
+	b.collector.keeper = orphans.Keeper{}
+	if got := b.collected(23); len(got) > 0 {
+		t.Errorf("collected %v less than a day after a restart", got)
+	}
+	b.collector.keeper = keeper
+}
+
+// An Ingress that comes at the last moment keeps its load balancer.
+func TestAnIngressThatComesAtTheLastMomentKeepsItsLoadBalancer(t *testing.T) {
+	b := estate(t, 10, 1)
+	b.collected(24)
+	requests, err := b.leftovers(t.Context())
+	if err != nil || len(requests) != 10 || !b.collector.allows(membership.Group{Namespace: "shop", Name: "0"}) {
+		t.Fatalf("%d requests, error %v, want the first group to be collected", len(requests), err)
+	}
+	b.createForeign("0", "shop")
+	before := b.planned
+	if b.mustPass(membership.Group{Namespace: "shop", Name: "0"}); b.planned != before {
+		t.Error("it is deleted")
+	}
+}
+
+// An event names it a day before, once, and says what to do.
+func TestALoadBalancerIsNamedADayBefore(t *testing.T) {
+	b := estate(t, 10, 1)
+	b.OrphanGrace = 30 * time.Hour
+	b.collected(6)
+	if told := take(&b.events); len(told) > 0 {
+		t.Errorf("told %v more than a day before", told)
+	}
+	b.collected(10)
+	want := "0 Warning LoadBalancerWithoutIngress: No Ingress asks for load balancer " + b.seen["shop/0"].LoadBalancers[0].Name +
+		" of group shop/0: it is deleted at 2023-11-16T04:13:20Z, with all that was made for it. To keep it, create an Ingress of the group; " +
+		"to delete it now, delete that Ingress again"
+	if told := take(&b.events); len(told) != 1 || told[0] != want {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// Rule 17: of what has our tags and serves nobody only that goes whose name is ours, too.
+func TestWhatHasNoNameOfOursIsNotCollected(t *testing.T) {
+	group := membership.Group{Name: "edge"}
+	own := input.SecurityGroupName("prod", group)
+	b := newBed(t)
+	b.seen["edge"] = stack.Stack{
+		TargetGroups:   []stack.TargetGroup{{ARN: "own", Name: "k8s-shop-web-0123456789"}, {ARN: "hand-made", Name: "web"}, {ARN: "likely", Name: "k8s-shop-web"}},
+		SecurityGroups: []stack.SecurityGroup{{ID: "own", Name: own}, {ID: "staging", Name: input.SecurityGroupName("staging", group)}, {ID: "hand-made", Name: "web"}},
+	}
+	b.mustPass(group)
+	if n, m := len(b.compared.TargetGroups), len(b.compared.SecurityGroups); n != 1 || m != 1 || b.compared.TargetGroups[0].ARN+b.compared.SecurityGroups[0].ID != "ownown" {
+		t.Errorf("to be deleted: %+v %+v, want those of our own names", b.compared.TargetGroups, b.compared.SecurityGroups)
+	}
+}

@@ -1,0 +1,8 @@
+// Copyright The targetgate Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package orphans decides what may be collected of what no object asks for and no finalizer tells of:
+//
+//	keeper.go  Keeper: when a stack has had no object for long enough, and when too many have none
+//	names.go   which parts of a stack have names that a controller gives them
+package orphans
