@@ -99,7 +99,7 @@ func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (ke
 		ctrl.LoggerFrom(ctx).Info("Too many load balancers have no Ingress, none of them is deleted: has the API server lost its data, or is "+
 			"--cluster-name that of another cluster?", "without", len(ids), "all", len(groups))
 	}
-	if !look.TooMany {
+	if !look.TooMany || len(ids) <= orphans.Most { // what serves nobody need not wait for a few
 		return nil, nil
 	}
 	kept = map[membership.Group]bool{}

@@ -146,6 +146,21 @@ func TestTheGraceOfALoadBalancerBeginsAnew(t *testing.T) {
 	b.collector.keeper = keeper
 }
 
+// What serves nobody does not wait for the load balancers without Ingresses, unless there are many.
+func TestWhatServesNobodyIsCollectedBesideAFewOrphans(t *testing.T) {
+	for without, want := range map[int]bool{1: true, orphans.Most: true, orphans.Most + 1: false} {
+		b := estate(t, 8, without)
+		left := b.Stacks.(listed)
+		left.ids = append(left.ids, stack.ID{Cluster: "prod", Kind: stack.Ingresses, Name: "edge"})
+		b.Stacks = left
+		b.seen["edge"] = stack.Stack{SecurityGroups: []stack.SecurityGroup{{ID: "sg", Description: stack.ManagedDescription}}}
+		requests, err := b.leftovers(t.Context())
+		if got := slices.Contains(requests, requestOf(edge)); got != want || err != nil {
+			t.Errorf("with %d load balancers without Ingress it is collected: %t, want %t; error %v", without, got, want, err)
+		}
+	}
+}
+
 // An Ingress that comes at the last moment keeps its load balancer.
 func TestAnIngressThatComesAtTheLastMomentKeepsItsLoadBalancer(t *testing.T) {
 	b := estate(t, 10, 1)
@@ -185,7 +200,7 @@ func TestWhatHasNoNameOfOursIsNotCollected(t *testing.T) {
 	b := newBed(t)
 	b.seen["edge"] = stack.Stack{
 		TargetGroups:   []stack.TargetGroup{{ARN: "own", Name: "k8s-shop-web-0123456789"}, {ARN: "hand-made", Name: "web"}, {ARN: "likely", Name: "k8s-shop-web"}},
-		SecurityGroups: []stack.SecurityGroup{{ID: "own", Name: own}, {ID: "staging", Name: input.SecurityGroupName("staging", group)}, {ID: "hand-made", Name: "web"}},
+		SecurityGroups: []stack.SecurityGroup{{ID: "own", Name: own, Description: "another"}, {ID: "staging", Name: input.SecurityGroupName("staging", group)}, {ID: "hand-made", Name: "web"}},
 	}
 	b.mustPass(group)
 	if n, m := len(b.compared.TargetGroups), len(b.compared.SecurityGroups); n != 1 || m != 1 || b.compared.TargetGroups[0].ARN+b.compared.SecurityGroups[0].ID != "ownown" {

@@ -49,7 +49,7 @@ func (d listenerBuilder) access() access {
 func (d listenerBuilder) managed() stack.SecurityGroup {
 	return stack.SecurityGroup{
 		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
-		Description: "[k8s] Managed SecurityGroup for LoadBalancer",
+		Description: stack.ManagedDescription,
 		Inbound:     d.inbound(),
 		Tags:        d.in.TagsOf(stack.SecurityGroupPart, d.keysOf(annotation.Tags.Name)),
 	}

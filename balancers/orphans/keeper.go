@@ -15,10 +15,10 @@ const DefaultGrace = 24 * time.Hour
 // Notice is how long before it is collected a stack is told of; one with less grace is told of at once.
 const Notice = 24 * time.Hour
 
-// most is how many stacks of a cluster may have no object, and share which part of all, one in so many. Where more have none, it is not the
+// Most is how many stacks of a cluster may have no object, and share which part of all, one in so many. Where more have none, it is not the
 // stacks that are wrong: the API server has lost its data, or the cluster's name is that of another one.
 const (
-	most  = 5
+	Most  = 5
 	share = 10
 )
 
@@ -90,4 +90,4 @@ func (k *Keeper) isBefore(id, other stack.ID) bool {
 	return a.Before(b) || a.Equal(b) && id.Name < other.Name
 }
 
-func isTooMany(without, all int) bool { return without > most || without*share > all }
+func isTooMany(without, all int) bool { return without > Most || without*share > all }

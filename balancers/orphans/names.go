@@ -45,13 +45,13 @@ func Foreign(cluster string, group membership.Group, seen *stack.Stack) (foreign
 	return foreign
 }
 
-// KeepNamed leaves out of a stack the target groups and security groups that have no name that a controller gives them: tags alone do not
-// make them ours.
+// KeepNamed leaves out of a stack the target groups without a name, and the security groups without a name or description, that a
+// controller gives them: tags alone do not make them ours.
 func KeepNamed(cluster string, group membership.Group, seen *stack.Stack) {
 	for _, s := range seen.All() {
 		s.TargetGroups = slices.DeleteFunc(slices.Clone(s.TargetGroups), func(g stack.TargetGroup) bool { return !groupName.MatchString(g.Name) })
 		s.SecurityGroups = slices.DeleteFunc(slices.Clone(s.SecurityGroups), func(g stack.SecurityGroup) bool {
-			return !g.Shared && g.Name != input.SecurityGroupName(cluster, group)
+			return !g.Shared && g.Name != input.SecurityGroupName(cluster, group) && g.Description != stack.ManagedDescription
 		})
 	}
 }

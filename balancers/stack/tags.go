@@ -21,6 +21,9 @@ const (
 	SharedPart        = "backend-sg"
 )
 
+// ManagedDescription is the description of the security group of a stack.
+const ManagedDescription = "[k8s] Managed SecurityGroup for LoadBalancer"
+
 // Kind is the kind of object that asks for a load balancer: the prefix of its tags.
 type Kind string
 

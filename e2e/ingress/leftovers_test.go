@@ -15,7 +15,8 @@ import (
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
-// A process that ended before it could delete the rest leaves it to the next one: all but a load balancer, as nobody says that it may go.
+// A process that ended before it could delete the rest leaves it to the next one: all but a load balancer, as nobody says that it may go, and
+// what has only the tags of ours, and no name or description.
 func TestWhatAFormerProcessLeftIsCollected(t *testing.T) {
 	aws := bed.AWS
 	build := func(group string) (security, target string) {
@@ -24,7 +25,7 @@ func TestWhatAFormerProcessLeftIsCollected(t *testing.T) {
 		})
 		suite.Must(t, err)
 		targets, err := aws.ELB.CreateTaggedGroup("", state.GroupSpec{
-			Name: "left-" + group, Protocol: "HTTP", Port: 80, VPC: ec2.DefaultVPCID, TargetType: "ip",
+			Name: "k8s-left-" + group + "-0123456789", Protocol: "HTTP", Port: 80, VPC: ec2.DefaultVPCID, TargetType: "ip",
 		}, stackTags(group, "shop/web-web:80"))
 		suite.Must(t, err)
 		return made.ID, targets.ARN
