@@ -51,12 +51,10 @@ func (s bindingSteps) all() iter.Seq2[stack.Binding, *targetGroup] {
 }
 
 func (s bindingSteps) of(g *targetGroup) *stack.Binding {
-	for i, binding := range s.seen.Bindings {
-		if g.seen != nil && binding.Group.ID == g.seen.ARN {
-			return &s.seen.Bindings[i]
-		}
+	if g.seen == nil || len(s.bound[g.seen.ARN]) == 0 {
+		return nil
 	}
-	return nil
+	return &s.seen.Bindings[s.bound[g.seen.ARN][0]]
 }
 
 func (s bindingSteps) isTaken(binding stack.Binding) bool {
@@ -67,10 +65,9 @@ func (s bindingSteps) isTaken(binding stack.Binding) bool {
 
 // delete deletes those of a target group.
 func (s bindingSteps) delete(group string) {
-	for _, binding := range s.seen.Bindings {
-		if binding.Group.ID == group {
-			s.do("no member wants its target group", steps.DeleteBinding{Namespace: binding.Namespace, Name: binding.Name})
-		}
+	for _, i := range s.bound[group] {
+		binding := &s.seen.Bindings[i]
+		s.do("no member wants its target group", steps.DeleteBinding{Namespace: binding.Namespace, Name: binding.Name})
 	}
 }
 

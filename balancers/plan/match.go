@@ -99,8 +99,7 @@ func (m *matcher) predecessor(g *targetGroup, serves func(arn string) bool) *sta
 
 // hasTargets reports whether a binding registers the targets of a target group, or a load balancer is its target.
 func (m *matcher) hasTargets(group *stack.TargetGroup) bool {
-	bound := func(b stack.Binding) bool { return b.Group.ID == group.ARN }
-	return group.Target.ID != "" || slices.ContainsFunc(m.seen.Bindings, bound)
+	return group.Target.ID != "" || len(m.bound[group.ARN]) > 0
 }
 
 // likeness is 0 for a target group of another Service than that of g.

@@ -25,10 +25,15 @@ type view struct {
 	balancer *stack.LoadBalancer  // that is seen and stays; nil when one is created
 	old      []stack.LoadBalancer // the others that are seen
 	services services
+	bound    map[string][]int // the places of bindings that are seen, by the ARN of their target group: anybody can add thousands
 }
 
 func look(wanted, seen stack.Stack, options Options) *view {
 	v := &view{wanted: wanted, seen: seen, options: options, services: nameServices(&wanted, &seen)}
+	v.bound = map[string][]int{}
+	for i, binding := range seen.Bindings {
+		v.bound[binding.Group.ID] = append(v.bound[binding.Group.ID], i)
+	}
 	v.held = findHeld(&v.wanted, &v.seen)
 	if len(wanted.LoadBalancers) > 0 {
 		v.chooseLoadBalancer()
