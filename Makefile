@@ -187,6 +187,10 @@ simulate: | lean-targetgate ## Run the tests by random histories through ten tim
 	$(call timed,rules of security groups,$(property) ./targets/networking -run '^TestHistories' -networking.histories $$((200 * $(MORE))))
 	$(call timed,plans of load balancers,$(property) ./balancers/plan -pairs $$((8000 * $(MORE))))
 
+.PHONY: bench-groups
+bench-groups: ## Measure what a group of Ingresses costs that asks for very much: a table, and JSON (some 2 min).
+	@go test -vet=off ./balancers/preview -run '^$$' -bench HostileGroups -benchtime 1x
+
 .PHONY: bench bench-all
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (at most 12 min; BENCH='-scenario one,rush' chooses, BENCH=-list lists).
 	@go run $(call lean,targetgate) ./e2e/bench -control-plane $(bin)/control-plane -targetgate $(bin)/targetgate $(BENCH)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
@@ -109,12 +110,12 @@ var hostile = map[string]func(t testing.TB, n int) input.Input{
 		})
 	},
 	"tags": func(t testing.TB, n int) input.Input {
-		in, b := withPaths(t, 50, "b", "")
+		in, b := withGroups(t, 400)
 		b.Annotations[annotation.Tags.FullName()] = each(n, ",", func(i int) string { return fmt.Sprintf("k%d=v", i) })
 		return in
 	},
 	"attributes": func(t testing.TB, n int) input.Input {
-		in, b := withPaths(t, 50, "b", "")
+		in, b := withGroups(t, 400)
 		for _, name := range []string{annotation.TargetGroupAttributes.FullName(), annotation.LoadBalancerAttributes.FullName()} {
 			b.Annotations[name] = each(n, ",", func(i int) string { return fmt.Sprintf("k%d=v", i) })
 		}
@@ -131,6 +132,11 @@ var hostile = map[string]func(t testing.TB, n int) input.Input{
 		b.Annotations[annotation.Subnets.FullName()] = each(n, ",", func(i int) string { return fmt.Sprintf("name-%d", i) })
 		return in
 	},
+	"paths x ports of many members": func(t testing.TB, n int) input.Input {
+		in, b := withPaths(t, 100, "b", "")
+		b.Annotations[annotation.ListenPorts.FullName()] = listenOn("HTTP", 50)
+		return copies(in, b, n/100, func(*networkingv1.Ingress, int) {})
+	},
 	"members": func(t testing.TB, n int) input.Input {
 		in, b := withPaths(t, 1, "b", "")
 		return copies(in, b, n, func(*networkingv1.Ingress, int) {})
@@ -143,6 +149,20 @@ var hostile = map[string]func(t testing.TB, n int) input.Input{
 		in, b := withPaths(t, 1, "b", "")
 		return copies(in, b, n, func(copied *networkingv1.Ingress, _ int) { copied.Annotations[annotation.Scheme.FullName()] = "none" })
 	},
+}
+
+// withGroups has member b send to so many ports of its Service, each of which has a target group.
+func withGroups(t testing.TB, n int) (input.Input, *networkingv1.Ingress) {
+	t.Helper()
+	in, b := withPaths(t, n, "b", "")
+	service, paths := serviceOf(in.Services, "b"), b.Spec.Rules[0].HTTP.Paths
+	for i := range paths {
+		backend := *paths[i].Backend.Service
+		backend.Port = networkingv1.ServiceBackendPort{Number: int32(1000 + i)}
+		paths[i].Backend.Service = &backend
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Port: int32(1000 + i)})
+	}
+	return in, b
 }
 
 // copies adds so many copies of an Ingress to the group.
