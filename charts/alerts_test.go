@@ -121,6 +121,11 @@ var scenarios = map[string]map[string]scenario{
 		"counted again from 0": {series: []string{drift("web", "foreign", "9x20 0x40")}, at: 40 * time.Minute},
 		"one of each":          {series: []string{drift("web", "foreign", "0x5 2x60"), drift("web", "missing", "0x5 2x60"), drift("api", "missing", "0x5 2x60")}, at: 40 * time.Minute},
 	},
+	"TargetgateForeignTargets": {
+		"for twenty minutes":  {series: []string{ofBinding("targetgate_foreign_targets", "3x40")}, at: 20 * time.Minute, want: []string{"3 targets of shop/web"}},
+		"while a group moves": {series: []string{ofBinding("targetgate_foreign_targets", "3x10 0x30")}, at: 20 * time.Minute},
+		"none":                {series: []string{ofBinding("targetgate_foreign_targets", "0x40")}, at: 20 * time.Minute},
+	},
 	"TargetgateIngressGroupFailing": {
 		"for half an hour":         {series: []string{failing("shop", podA, "0x5 1x30"), failing("blog", podA, "0x40")}, at: 30 * time.Minute, want: []string{"group shop"}},
 		"after a leader change":    {series: []string{failing("shop", podA, "1x10 stale"), failing("shop", podB, "_x10 1x30")}, at: 20 * time.Minute, want: []string{"group shop"}},
@@ -394,7 +399,7 @@ func TestNoAlertFiresWhenNothingIsWrong(t *testing.T) {
 	settled := ofPods(podA, slices.Concat([]string{
 		condition("web", "Ready", "True", "Reconciled", "1x90"), condition("web", "Degraded", "False", "Healthy", "1x90"),
 		ofTargets("shop", "web", "healthy", "5x90"), ofTargets("shop", "web", "unhealthy", "0x90"), ofTargets("shop", "web", "initial", "0x90"),
-		ofBinding("targetgate_ungated_pods", "0x90"), ofBinding("targetgate_gated_pods_waiting", "0x90"),
+		ofBinding("targetgate_foreign_targets", "0x90"), ofBinding("targetgate_ungated_pods", "0x90"), ofBinding("targetgate_gated_pods_waiting", "0x90"),
 		drift("web", "foreign", "0x90"), drift("web", "missing", "0x90"), failures("aws_error", "0x90"),
 		answers("aws_api_requests_total", "DescribeTargetHealth", "", "0+1x90"),
 	}, deregistered("0+1x90", "0+1x90"), waits("deregister", "0+1x90", "0+1x90"), reviews("/mutate-v1-pod", "0+1x90", "0+1x90")))

@@ -29,7 +29,7 @@ type remembered struct{ registrar *Registrar }
 // Of implements beside.Memories.
 func (m remembered) Of(binding *v1beta1.TargetGroupBinding) beside.Memory {
 	s := m.registrar.passState(binding)
-	return beside.Memory{Group: s.group, Claims: s.claims, Status: s.status, Rival: &s.rival}
+	return beside.Memory{Group: s.group, Claims: s.claims, Status: s.status, Rival: &s.rival, Foreign: s.foreign}
 }
 
 // Claims implements beside.Memories.

@@ -61,6 +61,8 @@ type Registrar struct {
 	Consent consent.Policy
 	// RoleChanges tells when Consent allows other roles; nil when it never does.
 	RoleChanges <-chan struct{}
+	// VPC is the ID of the cluster's own VPC, empty where it is not known without a call.
+	VPC string
 	// DriftInterval is the pause between readings of a group for which no pod waits, and how old settings and tags of a group may be.
 	DriftInterval time.Duration
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
@@ -85,6 +87,7 @@ type Registrar struct {
 
 	resolver *endpoints.Resolver
 	others   others
+	foreign  strangers
 	scope    *scope.Follower
 	reporter report.Reporter
 	gates    *conditions.Writer
@@ -119,6 +122,7 @@ func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.bindings = newMemories(r.Mode, r.Clock)
 	r.resolver = endpoints.NewResolver(r.Client, cache, r.LastResort)
 	r.others = others{r.Client, r.resolver}
+	r.foreign = strangers{r.resolver, r.bindings, r.VPC}
 	r.scope = &scope.Follower{
 		Namespaces: r.Client, Uncached: r.Uncached, Configuration: r.WebhookConfiguration, Injects: r.InjectsGates,
 	}

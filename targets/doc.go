@@ -49,6 +49,7 @@
 //	finalize.go    the pass over a binding that is being deleted
 //	unmanaged.go   the pass over a binding that is left alone or does not exist; what becomes of its finalizer and of what is remembered
 //	vanished.go    cleans up after a binding that was deleted without our finalizer, as after a tool has replaced it
+//	strangers.go   what the cluster knows of targets that no endpoint of their binding explains
 //	others.go      the other bindings of the same group, and so which targets may be deregistered
 //	record.go      when the record of a shared group is read, and whether it is believed
 //	rules.go       hands spec.networking, pods and nodes to networking, and asks what became of the rules
@@ -107,7 +108,7 @@
 //	draining         a target after its deregistration, until AWS forgets it
 //	unwanted         a target in the group that should go: its pod is not ready, or no longer selected; or it is a node to be replaced
 //	missing          a target that we have registered and no reading shows: someone else has removed it, or a reading leaves it out
-//	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is deregistered for that
+//	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is known to be somebody else's
 //	claim            what is written before a registration: finalizer, and record of a shared group
 //	hold             what lack of consent keeps from happening
 //	detached         of a pod at its gate: it cannot have a target

@@ -6,6 +6,7 @@ package targets
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
@@ -60,17 +62,20 @@ func (r *Registrar) empty(
 		return err
 	}
 	before := s.group.Snapshot()
-	mine, err := r.removable(ctx, s, binding, before)
+	in, err := r.removable(ctx, s, binding, before)
 	if err != nil {
 		return err
 	}
-	removal := plan.Removal(before.Targets, mine)
+	removal, waits := plan.Removal(in)
+	s.foreign = removal.Foreign
+	mine := removal.GoesWith(in)
 	deregisterIn := s.calls.Deregister(removal.Changes)
 	s.calls.Register(targetgroup.Changes{}, nothing) // what was due is no longer
-	readTagIn := s.calls.ReadTag()
+	readTagIn := s.calls.ReadTag(removal.AsksOwner)
 	after := s.group.Snapshot()
-	if isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, before).IsUndecided() {
-		next.in(r.release(s, binding, cmp.Or(leftIn(after, mine), withoutRecord(s, binding, after))))
+	if !waits && isEmptied(after, mine) && !plan.HoldOf(r.Consent.Mode, before).IsUndecided() {
+		left := cmp.Or(leftIn(after, mine), withoutRecord(s, binding, after), leftForeign(s, binding))
+		next.in(r.release(s, binding, left))
 		return nil
 	}
 	next.in(deregisterIn)
@@ -85,22 +90,36 @@ func (r *Registrar) empty(
 
 func nothing(elbv2.Target) bool { return false }
 
-// removable says which targets go with a binding that is deleted: all of its group, and without consent those of its own pods.
+// removable is what it takes to say which targets go with a binding that is deleted. What the cluster knows of a group's targets is looked
+// up only where this process has not registered all of them.
 func (r *Registrar) removable(ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding, group targetgroup.Snapshot) (
-	func(elbv2.Target) bool, error,
+	in plan.Input, err error,
 ) {
-	mine, err := r.others.mine(ctx, binding, s.claims.Record(), nil, group.Targets)
-	if err != nil || !plan.HoldOf(r.Consent.Mode, group).Withheld {
-		return mine, err
+	in = plan.Input{
+		Group: group, Nodes: !binding.Spec.IsIP(), Withheld: plan.HoldOf(r.Consent.Mode, group).Withheld, Now: r.Clock.Now(),
 	}
-	res, err := r.resolver.ForPass().Resolve(ctx, binding, group.Targets)
-	if err != nil {
-		return nil, err
+	if in.Mine, err = r.others.mine(ctx, binding, s.claims.Record(), nil, group.Targets); err != nil {
+		return in, err
 	}
-	return func(target elbv2.Target) bool {
-		_, explained := res.Endpoints[target]
-		return mine(target) && (explained || group.Targets[target].Owner != "")
-	}, nil
+	if len(in.Unexplained()) > 0 && !binding.Spec.MultiClusterTargetGroup {
+		res, err := r.resolver.ForPass().Resolve(ctx, binding, group.Targets)
+		if err != nil {
+			return in, err
+		}
+		in.Endpoints = res.Endpoints
+		maps.DeleteFunc(in.Endpoints, func(_ elbv2.Target, ep endpoints.Endpoint) bool { return ep.UID == "" })
+	}
+	return in, r.foreign.look(ctx, s.memory, binding, &in)
+}
+
+// leftForeign says which targets a binding that goes leaves in its group, as they are not this cluster's; nil when there are none.
+func leftForeign(s passState, binding *v1beta1.TargetGroupBinding) *events.Event {
+	_, _, targets := ownership.Foreign(s.foreign.Record(binding.UID))
+	if len(targets) == 0 {
+		return nil
+	}
+	event := report.LeftForeign(binding.Spec.TargetGroupARN, targets)
+	return &event
 }
 
 // isEmptied reports whether nothing of ours is left in the group, or AWS does not know the group: there is none, or its ARN is of

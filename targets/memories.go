@@ -33,6 +33,7 @@ type memories struct {
 	mu        sync.Mutex
 	byBinding map[types.NamespacedName]*memory
 	vanished  map[types.NamespacedName][]*memory // of bindings that went without our finalizer, and whose targets may be left
+	left      map[string]leftover                // by ARN: see leave
 }
 
 // memory is what is remembered of one binding. Passes of a binding come one after the other; what only they touch needs no lock.
@@ -51,6 +52,7 @@ type memory struct {
 	unseen      endpoints.Unseen    // passes only
 	unreadyKept plan.UnreadyKept    // passes only
 	leaving     plan.Leaving        // passes only
+	foreign     plan.Foreign        // passes only
 	emitted     map[string]bool     // passes only: the notices of the last one
 	lost        report.Unreported   // passes only: others have deregistered them
 	late        report.Unreported   // passes only: deregistered too late
@@ -58,7 +60,7 @@ type memory struct {
 
 func newMemories(mode ownership.Mode, clk clock.PassiveClock) *memories {
 	return &memories{mode: mode, clock: clk, subnets: targetgroup.NewSubnets(), byBinding: map[types.NamespacedName]*memory{},
-		vanished: map[types.NamespacedName][]*memory{}}
+		vanished: map[types.NamespacedName][]*memory{}, left: map[string]leftover{}}
 }
 
 // of is what is remembered of the binding, as it is now. Passes only: of a new memory the record is forgotten without the lock, and only
@@ -97,11 +99,14 @@ func (all *memories) forget(key types.NamespacedName) {
 func newMemory(mode ownership.Mode, binding *v1beta1.TargetGroupBinding, group *targetgroup.Group, before *memory) *memory {
 	m := &memory{
 		uid: binding.UID, group: group, gates: conditions.NewGates(client.ObjectKeyFromObject(binding)),
-		claims: claims.New(mode), status: &status.Status{},
+		claims: claims.New(mode), status: &status.Status{}, foreign: plan.NewForeign(binding),
+	}
+	if before != nil && before.group.ARN() == group.ARN() {
+		m.foreign = m.foreign.Inherit(before.group.Owned())
 	}
 	if before != nil && before.uid == binding.UID {
 		m.gates, m.claims, m.status, m.emitted, m.rival = before.gates, before.claims, before.status, before.emitted, before.rival
-		m.detached = before.detached.NotAllowed()
+		m.detached, m.foreign = before.detached.NotAllowed(), before.foreign.Inherit(before.group.Owned())
 	}
 	return m
 }

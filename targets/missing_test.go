@@ -282,13 +282,18 @@ func TestDeletedBindingWaitsForTargetThatOneReadingLeavesOut(t *testing.T) {
 				binding.Finalizers, binding.Spec.MultiClusterTargetGroup = []string{v1beta1.Finalizer}, shared
 				b.must(b.cluster.Update(t.Context(), binding))
 				b.workedForBefore()
-				b.aws.SetHealth(testARN, one, healthy)
-				b.aws.SetHealth(testARN, two, healthy)
+				state := healthy
+				if !shared { // their pods have gone, and nothing but their health says whose they are
+					state.State = elbv2.StateUnhealthy
+				}
+				b.aws.SetHealth(testARN, one, state)
+				b.aws.SetHealth(testARN, two, state)
 				b.omit(two, 0, time.Second)
 				b.must(b.cluster.Delete(t.Context(), b.binding()))
 				b.settle()
 				b.binding() // is there still
 				b.after(plan.PollUnsettled)
+				b.after(plan.PollUnsettled + time.Second)
 				if got := b.targets(); got[one.String()] != elbv2.StateDraining || got[two.String()] != elbv2.StateDraining {
 					t.Errorf("targets %v, want both to drain", got)
 				}

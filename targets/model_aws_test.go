@@ -40,10 +40,14 @@ type modelGroup struct {
 	gone, foreign, denied, noAttributes bool // for good: deleted, of another account, IAM says no
 	unattached                          bool
 	touched                             time.Time // by somebody else
+	owner                               string    // the cluster that its tags name
 	protocol                            elbv2types.ProtocolEnum
 	targets                             map[elbv2.Target]*modelTarget
 	lastShown                           map[elbv2.Target]modelShown // the last time that a reading said healthy
-	outsiders                           map[elbv2.Target]bool       // another cluster's
+	outsiders                           map[elbv2.Target]bool       // another cluster's: never to be deregistered
+	serving                             map[elbv2.Target]bool       // of these and of nobody's, those that answer
+	added                               map[elbv2.Target]bool       // by somebody else, ever
+	unclear                             map[elbv2.Target]bool       // nobody's, or another cluster's for all that anyone can tell: may stay
 	calls                               []modelCall
 }
 
@@ -68,6 +72,7 @@ type modelTarget struct {
 	shown        elbv2.State // what the last reading said of it, empty before the first one
 	omittedSince time.Time   // the first reading of the group that left it out, zero once another one shows it
 	forgettable  bool        // two have, one after the other: it may be forgotten
+	wasForgotten bool        // it was forgettable since it came
 }
 
 // omit notes that a reading of the group leaves the target out. The first one may have had its effect 3 s late.
@@ -76,6 +81,7 @@ func (t *modelTarget) omit(now time.Time) {
 		t.omittedSince = now
 	}
 	t.forgettable = t.forgettable || now.Sub(t.omittedSince) > elbv2.OmissionTime-4*time.Second
+	t.wasForgotten = t.wasForgotten || t.forgettable
 }
 
 // modelFault is what happens to calls until it ends.
@@ -91,7 +97,8 @@ func newModelAWS() *modelAWS {
 func newModelGroup() *modelGroup {
 	return &modelGroup{
 		protocol: elbv2types.ProtocolEnumHttp, targets: map[elbv2.Target]*modelTarget{}, lastShown: map[elbv2.Target]modelShown{},
-		outsiders: map[elbv2.Target]bool{},
+		outsiders: map[elbv2.Target]bool{}, serving: map[elbv2.Target]bool{}, unclear: map[elbv2.Target]bool{},
+		added: map[elbv2.Target]bool{},
 	}
 }
 
@@ -210,8 +217,8 @@ func (a *modelAWS) tick(now time.Time) {
 				continue
 			}
 			t.check(now, g.unattached, func() (types.UID, bool) {
-				if g.outsiders[target] {
-					return "outsider", true
+				if isOutsider(target) {
+					return "outsider", g.serving[target]
 				}
 				return a.serves(arn, target)
 			})

@@ -174,6 +174,7 @@ func (l *wrongList) addGroup(b *watched, g *modelGroup) {
 		_, claimed := b.claims[target]
 		switch {
 		case g.outsiders[target] || t.health.State == elbv2.StateDraining:
+		case !claimed && (g.unclear[target] || g.unattached): // nobody can tell whose it is
 		case !claimed && b.ours(target):
 			l.add("%s, which is nobody's, is in the group of %s", target, b.Name)
 		case claimed && b.record != nil && !b.record[target.String()] && b.claims[target].kind == claimWanted:

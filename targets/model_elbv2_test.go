@@ -44,11 +44,18 @@ func (a *modelAWS) DescribeTargetGroupAttributes(
 	return out, a.call(ctx, "DescribeTargetGroupAttributes", *in.TargetGroupArn, func(*modelGroup) error { return nil })
 }
 
-// DescribeTags implements elbv2.API: no group has tags.
+// DescribeTags implements elbv2.API.
 func (a *modelAWS) DescribeTags(ctx context.Context, in *awselbv2.DescribeTagsInput, _ ...func(*awselbv2.Options)) (
 	*awselbv2.DescribeTagsOutput, error,
 ) {
-	return &awselbv2.DescribeTagsOutput{}, a.call(ctx, "DescribeTags", in.ResourceArns[0], func(*modelGroup) error { return nil })
+	described := elbv2types.TagDescription{ResourceArn: aws.String(in.ResourceArns[0])}
+	err := a.call(ctx, "DescribeTags", in.ResourceArns[0], func(g *modelGroup) error {
+		if g.owner != "" {
+			described.Tags = []elbv2types.Tag{{Key: aws.String("elbv2.k8s.aws/cluster"), Value: aws.String(g.owner)}}
+		}
+		return nil
+	})
+	return &awselbv2.DescribeTagsOutput{TagDescriptions: []elbv2types.TagDescription{described}}, err
 }
 
 // DescribeTargetHealth implements elbv2.API.

@@ -6,6 +6,8 @@ package targets
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -202,12 +204,26 @@ func createBinding(m *model, s step) {
 		b.Spec.TargetGroupARN = modelARN((slot + 1) % modelGroups)
 	}
 	m.store.put(b)
-	if !b.Spec.MultiClusterTargetGroup { // it takes over all that is in the group
-		m.aws.mu.Lock()
-		clear(m.aws.groups[b.Spec.TargetGroupARN].outsiders)
-		m.aws.mu.Unlock()
+	m.aws.mu.Lock()
+	defer m.aws.mu.Unlock()
+	for target, t := range m.aws.groups[b.Spec.TargetGroupARN].targets { // it was there before
+		if t.health.State != elbv2.StateDraining {
+			m.aws.groups[b.Spec.TargetGroupARN].protect(target)
+		}
 	}
 }
+
+// protect notes that the target is another cluster's, or of one of the model's pods that it may stay when they have gone.
+func (g *modelGroup) protect(target elbv2.Target) {
+	if isOutsider(target) {
+		g.outsiders[target] = true
+	} else {
+		g.unclear[target] = true
+	}
+}
+
+// isOutsider reports whether no pod or node of the model ever has the address.
+func isOutsider(target elbv2.Target) bool { return strings.HasPrefix(target.ID, "10.9.") }
 
 func deleteBinding(m *model, s step) {
 	b := stored[*v1beta1.TargetGroupBinding](m.store, "shop", fmt.Sprintf("b%d", s.a%modelGroups))
@@ -253,9 +269,11 @@ func changeGroup(m *model, s step) {
 func (g *modelGroup) empty() {
 	clear(g.targets)
 	clear(g.outsiders)
+	clear(g.unclear)
 }
 
-// outsiderAdds has another cluster register a target, or somebody one that is nobody's.
+// outsiderAdds has another cluster register a target that answers, or somebody one that is nobody's and answers to nobody. Where another
+// cluster has targets, or where the latter comes back, no one can tell the one from the other.
 func outsiderAdds(m *model, s step) {
 	m.aws.mu.Lock()
 	defer m.aws.mu.Unlock()
@@ -264,8 +282,22 @@ func outsiderAdds(m *model, s step) {
 	if g.gone {
 		return
 	}
+	if t := g.targets[target]; t == nil || t.health.State == elbv2.StateDraining {
+		delete(g.outsiders, target)
+		g.serving[target] = s.c%2 == 0
+	}
 	g.register(target)
-	g.outsiders[target] = m.shares(modelARN(s.a))
+	if g.serving[target] || m.shares(modelARN(s.a)) {
+		g.outsiders[target] = true
+	}
+	isNew := slices.ContainsFunc(listOf[*v1beta1.TargetGroupBinding](m.store), func(b *v1beta1.TargetGroupBinding) bool {
+		return b.Spec.TargetGroupARN == modelARN(s.a) && time.Since(b.CreationTimestamp.Time) < time.Minute
+	})
+	for other, t := range g.targets {
+		isNew = isNew || other != target && isOutsider(other) && t.health.State != elbv2.StateDraining
+	}
+	g.unclear[target] = g.unclear[target] || g.added[target] || isNew
+	g.added[target] = true
 }
 
 // outsiderTakes has somebody deregister one of the targets.

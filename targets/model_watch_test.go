@@ -6,6 +6,7 @@ package targets
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -231,7 +232,10 @@ func (m *model) deregistering(arn string, g *modelGroup, target elbv2.Target) {
 	w, bindings := &m.watch, m.bindings(arn)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if g.outsiders[target] {
+	deleted := slices.ContainsFunc(bindings, func(b watched) bool { return b.DeletionTimestamp != nil })
+	// A group without a load balancer does not tell of those that answer, and what two readings leave out is not there.
+	excused := deleted && g.unattached || g.targets[target].wasForgotten && !g.serving[target]
+	if g.outsiders[target] && !excused {
 		w.breaksLocked("%s of another cluster was deregistered from %s", target, arn)
 	}
 	for i := range bindings {

@@ -44,9 +44,12 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Mine: mine, Withheld: hold.Withheld,
 		Policy: r.Policy, UnreadyKept: s.unreadyKept, Leaving: s.leaving, Now: now,
 	}
+	if err := r.foreign.look(ctx, s.memory, binding, &in); err != nil {
+		return ctrl.Result{}, err
+	}
 	p := plan.Make(in)
 	p.Generation = actsOn(binding.Generation, before, hold, s.claims.Failure())
-	s.unreadyKept, s.leaving = p.UnreadyKept, p.Leaving
+	s.unreadyKept, s.leaving, s.foreign = p.UnreadyKept, p.Leaving, p.Foreign
 	var next nextPass
 	next.in(retry.Soonest(p.NextChange, res.Unseen.Next(now)))
 	// Before anything that may take its time.
@@ -71,7 +74,7 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval, Guarded: r.guards.Leaving(),
 	})))
 	if !s.claims.AddsFinalizer(binding) {
-		next.in(r.statuses.Write(s.status, binding, status.Input{
+		next.in(r.writeStatus(s, binding, status.Input{
 			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: claimFailure,
 			Missing: res.Missing, Plan: p, Policy: r.Policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
 			Unlisted: unlisted, Skipped: res.Skipped, Hold: hold, Rules: rules, Promptly: r.beside.IsPrompt(binding),
@@ -79,7 +82,7 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 	}
 	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, now))
 	next.in(s.calls.ReadSettings(awaited))
-	next.in(s.calls.ReadTag())
+	next.in(s.calls.ReadTag(p.AsksOwner))
 	return next.result(), nil
 }
 

@@ -208,8 +208,9 @@ func TestRegistrarStartsOnSettledGroupWithoutCalls(t *testing.T) {
 	open := newPod("web-0", "10.0.0.1")
 	open.Status.Conditions = append(open.Status.Conditions, corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue})
 	inBed(t, func(b *bed) {
+		b.workedForBefore()
 		b.aws.SetHealth(testARN, one, healthy)
-		b.aws.SetHealth(testARN, two, healthy)
+		b.aws.SetHealth(testARN, two, elbv2.Health{State: elbv2.StateUnhealthy})
 		b.settle()
 		if calls := append(b.aws.Calls("RegisterTargets"), b.aws.Calls("DeregisterTargets")...); len(calls) != 0 {
 			t.Errorf("calls at the start: %v, want none", calls)
@@ -421,6 +422,7 @@ func TestRegistrarWritesStatusOnceSettled(t *testing.T) {
 		if diff := cmp.Diff(wantGroup, status.TargetGroup); diff != "" {
 			t.Errorf("target group (-want +got):\n%s", diff)
 		}
+		b.after(elbv2.SettleTime) // what was in the group before the binding is known by now
 		version := b.binding().ResourceVersion
 		b.settle()
 		b.after(testDrift)

@@ -115,7 +115,8 @@ func TestRegistrarBringsLostTargetBack(t *testing.T) {
 func TestRegistrarTellsOfForeignTargetOnce(t *testing.T) {
 	inBed(t, func(b *bed) {
 		b.settle()
-		b.aws.SetHealth(testARN, foreign, healthy)
+		b.after(elbv2.SettleTime + time.Second)
+		b.aws.SetHealth(testARN, foreign, elbv2.Health{State: elbv2.StateUnhealthy})
 		b.after(testDrift)
 		b.after(plan.PollUnsettled)
 		b.after(plan.PollUnsettled)

@@ -33,7 +33,7 @@ func (r *Registrar) refuse(s passState, binding *v1beta1.TargetGroupBinding, why
 		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gated(s), readiness.NotManaged(why))))
 		next.in(targetgroup.RecheckPause)
 	}
-	next.in(r.statuses.Write(s.status, binding, status.Input{
+	next.in(r.writeStatus(s, binding, status.Input{
 		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.Failure(), Unsupported: why, Successor: successor,
 	}))
 	return next.result()
@@ -62,7 +62,7 @@ func (r *Registrar) forbid(s passState, binding *v1beta1.TargetGroupBinding, why
 	next.in(r.gates.Write(s.gates, updates))
 	next.in(targetgroup.RecheckPause)
 	next.in(detached.Next(r.Policy, now))
-	next.in(r.statuses.Write(s.status, binding, status.Input{
+	next.in(r.writeStatus(s, binding, status.Input{
 		Generation: binding.Generation, Group: s.group.Snapshot(), ClaimFailure: s.claims.Failure(), Forbidden: why,
 	}))
 	return next.result()
@@ -86,6 +86,7 @@ func (r *Registrar) transfer(s passState, binding *v1beta1.TargetGroupBinding) (
 	if s.group.Retire() {
 		return duplicatePause
 	}
+	r.bindings.leave(s.memory)
 	return r.release(s, binding, nil)
 }
 
@@ -121,6 +122,7 @@ func (r *Registrar) writeStatus(s passState, binding *v1beta1.TargetGroupBinding
 	if s.vanished != nil {
 		return 0
 	}
+	in.Foreign = s.foreign
 	return r.statuses.Write(s.status, binding, in)
 }
 
@@ -143,6 +145,7 @@ func (r *Registrar) forget(key types.NamespacedName) {
 	report.DeleteGauges(key)
 	if m := r.bindings.find(key); m != nil { // nothing that is queued is sent any more
 		m.group.Retire()
+		r.bindings.leave(m)
 		m.status.Drop(r.Clock.Now())
 	}
 	r.bindings.forget(key)

@@ -45,8 +45,8 @@ func TestTargetOfAPodThatDoesNotExistGoes(t *testing.T) {
 				if c := b.degraded(); c.Reason != v1beta1.ReasonEndpointSkipped || !strings.Contains(c.Message, "there is no pod web-0") {
 					t.Errorf("condition Degraded says %s: %s", c.Reason, c.Message)
 				}
-				if told := b.told("ForeignTarget"); told != 1 {
-					t.Errorf("told %d times, want once", told)
+				if told := b.told("ForeignTarget"); told != 0 {
+					t.Errorf("told %d times of somebody else's target, want none: it was a pod's", told)
 				}
 			}, slice)
 		})

@@ -90,6 +90,7 @@ func run(ctx context.Context, args []string) error {
 		Policy:                  opts.Policy,
 		Consent:                 consent,
 		RoleChanges:             roleChanges,
+		VPC:                     opts.VpcID,
 		DriftInterval:           opts.DriftInterval,
 		LastResort:              opts.EndpointsFailOpen,
 		Networking:              newNetworking(opts, mgr, aws.ec2, aws.ownVPC),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/targets/claims"
 	"github.com/targetgate/targetgate/targets/ownership"
+	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/report"
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/status"
@@ -39,6 +40,8 @@ type Memory struct {
 	Claims *claims.Claims
 	Status *status.Status
 	Rival  *Rival
+	// Foreign is what is known of targets that nothing in the cluster explains.
+	Foreign plan.Foreign
 }
 
 // Taker decides which bindings are ours, and takes and gives them back. Where nobody else works on bindings, all are ours.
@@ -182,7 +185,7 @@ func (t *Taker) watchRival(ctx context.Context, m Memory, binding *v1beta1.Targe
 		why = rivalWorks
 	}
 	again := t.Statuses.Write(m.Status, binding, status.Input{
-		Generation: binding.Generation, Group: m.Group.Snapshot(), ClaimFailure: m.Claims.Failure(), Rival: why,
+		Generation: binding.Generation, Group: m.Group.Snapshot(), ClaimFailure: m.Claims.Failure(), Foreign: m.Foreign, Rival: why,
 		Promptly: t.IsPrompt(binding),
 	})
 	return ctrl.Result{RequeueAfter: retry.Soonest(wait, again)}, true

@@ -24,10 +24,12 @@ const TagKey = "targetgate.dev/bind"
 const (
 	clusterTag = "elbv2.k8s.aws/cluster"
 	partTag    = "ingress.k8s.aws/resource"
+	// oldClusterTag is what the incumbent's first version wrote for clusterTag.
+	oldClusterTag = "ingress.k8s.aws/cluster"
 )
 
-// Keys are those of the tags that Refusal goes by.
-func Keys() []string { return []string{TagKey, clusterTag, partTag} }
+// Keys are those of the tags that Refusal and OtherCluster go by.
+func Keys() []string { return []string{TagKey, clusterTag, oldClusterTag, partTag} }
 
 // longestValue is how long AWS documents a tag's value to be at most.
 const longestValue = 255
@@ -69,7 +71,7 @@ func CheckCluster(name string) error {
 func (b Binder) Refusal(tags map[string]string) string {
 	value := tags[TagKey]
 	entries := strings.Fields(value)
-	if b.isMadeFor(tags) || slices.ContainsFunc(entries, b.isNamedBy) {
+	if b.isMadeFor(tags) || b.isNamed(tags) {
 		return ""
 	}
 	wanted := b.entry()

@@ -22,6 +22,7 @@
 //
 //	unlisted.go    why a pod that the Service selects has no endpoint
 //	asked.go       which targets other bindings want
+//	incluster.go   which addresses are this cluster's, whoever has them
 //	holders.go     which bindings have a pod or node in their groups although nothing lists or selects it
 //
 // What is kept of the cluster:

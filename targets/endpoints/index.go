@@ -41,6 +41,16 @@ func (x *index[T]) First(namespace, value string) T {
 	return x.found[types.NamespacedName{Namespace: namespace, Name: value}].first()
 }
 
+// eachValue calls look with each value that an object has, and with one that objects of several namespaces have several times. It must not
+// use the index.
+func (x *index[T]) eachValue(look func(string)) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for key := range x.found {
+		look(key.Name)
+	}
+}
+
 // change takes an object out and another one in, at once, so that a reader never misses one that is being updated. Either may be nil.
 // The values are read before the lock is taken.
 func (x *index[T]) change(out, in T) {

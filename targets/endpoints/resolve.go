@@ -43,6 +43,9 @@ type Endpoint struct {
 	// NodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
 	NodeDown bool
 
+	// Named: a slice refers to a pod by that address, which the cache does not show.
+	Named bool
+
 	// BesideOwner: the target is registered for another pod, which lives at the same address and port.
 	BesideOwner bool
 

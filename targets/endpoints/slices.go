@@ -243,7 +243,7 @@ func (p *Pass) After(last Unseen, now time.Time) *Pass {
 // pod that the target was registered for was in the cache, and is gone: it was deleted without a grace period, or the watch had a gap. One
 // that has not been seen for long does not exist, and explains no target.
 func (r resolving) addUnseen(target elbv2.Target, pod *corev1.Pod, ref *corev1.ObjectReference) {
-	found, owner := Endpoint{Target: target, UID: ref.UID}, r.group.Owner(target)
+	found, owner := Endpoint{Target: target, UID: ref.UID, Named: true}, r.group.Owner(target)
 	switch {
 	case owner != "" && cmp.Or(ref.UID, owner) == owner && (pod == nil || pod.UID != owner) && !r.isAt(target, owner):
 		found.UID, found.State = owner, Terminating

@@ -167,7 +167,7 @@ func shared[T comparable](seen map[T]*T, value *T) *T {
 	return seen[*value]
 }
 
-// maxNodeAddresses is how many internal addresses of a node are kept: one of each family.
+// maxNodeAddresses is how many internal addresses of a node are kept, and how many ranges of its pods: one of each family.
 const maxNodeAddresses = 2
 
 // maxKubeletVersion bounds the version of a node's kubelet, in bytes. A longer one is not kept.
@@ -186,7 +186,10 @@ func StripNode(o any) (any, error) {
 			Name: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Labels: node.Labels,
 			DeletionTimestamp: node.DeletionTimestamp,
 		},
-		Spec: corev1.NodeSpec{ProviderID: node.Spec.ProviderID, Taints: node.Spec.Taints},
+		Spec: corev1.NodeSpec{
+			ProviderID: node.Spec.ProviderID, Taints: node.Spec.Taints,
+			PodCIDRs: node.Spec.PodCIDRs[:min(len(node.Spec.PodCIDRs), maxNodeAddresses)],
+		},
 	}
 	if kubelet := node.Status.NodeInfo.KubeletVersion; len(kubelet) <= maxKubeletVersion {
 		stripped.Status.NodeInfo.KubeletVersion = keptName(kubelet)

@@ -14,14 +14,31 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // groupState is what a binding and AWS say of the target group as a whole.
 type groupState struct{ *bindingState }
 
-// link is about the target group as a whole: by the binding's status, and by AWS if it was asked.
+// link is about the target group as a whole: by the binding's status, and by AWS if it was asked. It tells of foreign targets whatever else
+// it says.
 func (s groupState) link() Link {
+	l, recorded := s.byAll(), s.binding.Status.ForeignTargets
+	_, why, targets := ownership.Foreign(recorded)
+	if len(targets) == 0 || recorded.BindingUID != s.binding.UID {
+		return l
+	}
+	l.Seen += fmt.Sprintf("; %d of its targets are not this cluster's and stay registered (ForeignTargets: %s)", len(targets), why)
+	if l.Advice == "" {
+		l = l.advise("If a binding in another cluster has the target group, too, delete one of the two, or set multiClusterTargetGroup: true in "+
+			"both. If nobody needs the targets: %s", ownership.DeregisterCommand(s.binding.Spec.TargetGroupARN, targets))
+	}
+	return l
+}
+
+// byAll is the link but for foreign targets.
+func (s groupState) byAll() Link {
 	degraded := s.status(v1beta1.ConditionDegraded)
 	advice := groupAdvice[degraded.Reason]
 	if degraded.Reason == v1beta1.ReasonConsentMissing && s.status(v1beta1.ConditionReady).Reason != degraded.Reason {

@@ -22,6 +22,7 @@
 //	index.go       finds the other bindings of a target group in a cache: Indexes, Duplicates
 //	mode.go        by which finalizer a binding is ours: Mode; beside the incumbent, the labels of namespaces, and which specs are left to it
 //	untaken.go     why a binding should stay with the incumbent: NotTaken
+//	foreign.go     what is said of foreign targets: those in a group that are not this cluster's
 //	record.go      the Record: which targets of a shared group are a binding's own; its ConfigMap's name, key and format. Package claims
 //	               reads and writes the ConfigMap
 package ownership

@@ -45,11 +45,14 @@ type Input struct {
 	Endpoints   map[elbv2.Target]endpoints.Endpoint
 	Group       targetgroup.Snapshot
 	Nodes       bool                    // the endpoints are nodes
+	Shared      bool                    // others register targets in the group, too, and what is ours is written down
 	Withheld    bool                    // there is no consent to register anything
 	Mine        func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
 	Policy      Policy
 	UnreadyKept UnreadyKept
 	Leaving     Leaving
+	Foreign     Foreign
+	Elsewhere   Elsewhere
 	Now         time.Time
 }
 
@@ -67,11 +70,13 @@ type Plan struct {
 	LeftOut  map[elbv2.Target]struct{} // wanted, but the group holds as many as it may
 	Withheld map[elbv2.Target]struct{} // wanted, but there is no consent
 
-	Foreign     []elbv2.Target // of Deregister, those that nothing in the cluster explains
+	Nobodys     []elbv2.Target // of Deregister, those that nothing in the cluster explains
 	TimedOut    []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
 	CutShort    []*corev1.Pod  // of Deregister, those whose deletion gives them less time than they have, and too little
 	UnreadyKept UnreadyKept    // whether unready targets stay, because too few others are healthy
 	Leaving     Leaving        // what the next pass has to know of pods that leave
+	Foreign     Foreign        // what it has to know of targets that nothing in the cluster explains
+	AsksOwner   bool           // whose targets are has to be found out by the group's tags
 	ReplacedAt  time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
 	NodesStay   int            // nodes that are to be replaced, and that stay until as many others are healthy or they end
 	NextChange  time.Duration  // when a wait ends by itself, 0 when none does
@@ -96,7 +101,7 @@ const (
 // registered is not known yet.
 func Make(in Input) Plan {
 	p := Plan{
-		Leaving: in.Leaving,
+		Leaving: in.Leaving, Foreign: in.Foreign,
 		Changes: targetgroup.Changes{
 			Register:    targetgroup.Registrations{},
 			NodeZones:   map[elbv2.Target]string{},
@@ -204,29 +209,6 @@ func (p *Plan) addReused(in Input) {
 	}
 }
 
-// addUnexplained deregisters targets that no pod explains. One that we registered ourselves had a pod that is gone now; any other
-// must be confirmed by a later reading, as the caches may be behind what an earlier targetgate has seen.
-func (p *Plan) addUnexplained(in Input) {
-	for target, t := range in.Group.Targets {
-		_, explained := in.Endpoints[target]
-		if explained || !t.IsIn() || t.UnderWay() || !in.Mine(target) {
-			continue
-		}
-		confirmed := !t.UnexplainedAt.IsZero() && t.ReadAt.After(t.UnexplainedAt)
-		switch {
-		case t.Owner != "":
-			p.Deregister[target] = targetgroup.Deregistration{Why: whyPodGone}
-		case in.Withheld: // it may be anybody's
-		case confirmed:
-			p.Deregister[target] = targetgroup.Deregistration{Why: whyUnknown}
-			p.Foreign = append(p.Foreign, target)
-			p.Unexplained[target] = struct{}{} // until it has gone
-		default:
-			p.Unexplained[target] = struct{}{}
-		}
-	}
-}
-
 // inheritable reports whether the endpoint takes the target over from the pod for which it was registered, without leaving the group:
 // that pod lives at the same address or did so beside another one, or the endpoint's own has been found healthy there.
 func inheritable(t targetgroup.Target, ep endpoints.Endpoint) bool {
@@ -240,17 +222,6 @@ func (p *Plan) withhold(in Input) {
 	}
 	clear(p.Register)
 	p.addUnexplained(in)
-}
-
-// Removal deregisters everything of ours that is or may be in the group.
-func Removal(group targetgroup.Targets, mine func(elbv2.Target) bool) Plan {
-	p := Plan{Changes: targetgroup.Changes{Deregister: targetgroup.Deregistrations{}}}
-	for target, t := range group {
-		if mine(target) && t.MayBeIn() && t.Leavable() {
-			p.Deregister[target] = targetgroup.Deregistration{Why: whyDeleted}
-		}
-	}
-	return p
 }
 
 // registrationWait is how long after its containers are ready a pod should be registered, at the latest.

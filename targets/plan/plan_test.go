@@ -298,8 +298,8 @@ func TestMake(t *testing.T) {
 			want:  Plan{Changes: targetgroup.Changes{Unexplained: map[elbv2.Target]struct{}{one: {}}}},
 		},
 		"an unexplained target goes when a later reading shows it still": {
-			group: targetgroup.Targets{one: {Presence: targetgroup.Registered, ReadAt: noon.Add(time.Second), UnexplainedAt: noon}},
-			want:  Plan{Changes: targetgroup.Changes{Deregister: targetgroup.Deregistrations{one: {Why: whyUnknown}}, Unexplained: map[elbv2.Target]struct{}{one: {}}}, Foreign: []elbv2.Target{one}},
+			group: targetgroup.Targets{one: {Presence: targetgroup.Registered, ReadAt: noon.Add(time.Second), UnexplainedAt: noon, Health: elbv2.Health{State: elbv2.StateUnhealthy}}},
+			want:  Plan{Changes: targetgroup.Changes{Deregister: targetgroup.Deregistrations{one: {Why: whyUnknown}}, Unexplained: map[elbv2.Target]struct{}{one: {}}}, Nobodys: []elbv2.Target{one}},
 		},
 		"a target of ours whose pod is gone goes at once": {
 			group: targetgroup.Targets{one: {Presence: targetgroup.Registered, Owner: "a"}},
@@ -313,12 +313,12 @@ func TestMake(t *testing.T) {
 			if tc.mine == nil {
 				tc.mine = all
 			}
-			group := targetgroup.Snapshot{Targets: tc.group}
+			group := targetgroup.Snapshot{Targets: tc.group, Tag: targetgroup.TagReading{ReadAt: noon}}
 			if !tc.incomplete {
 				group.ReadAt = noon
 			}
 			got := Make(Input{Endpoints: tc.endpoints, Group: group, Mine: tc.mine, Policy: policy, Now: noon})
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Plan{}, "Leaving")); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Plan{}, "Leaving", "Foreign")); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})

@@ -10,6 +10,7 @@
 //	               its group. What keeps a binding from working, such as BackendNotFound, is told in package status
 //	unreported.go  when an event about lost or late targets is due
 //	metrics.go     counters of a binding's drift and of unready pods kept; how long passes take; who leads
+//	foreign.go     what a binding that is gone leaves to others in its group
 //	gauges.go      gauges of a binding, as its last pass has found it: targets, conditions, waiting pods
 //
 // Whether deregistrations are in time is measured in package targetgroup.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/targets/conditions"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -28,6 +29,8 @@ var (
 	waitingSince = bindingDesc("targetgate_gate_waiting_since_timestamp_seconds",
 		"Since when a pod of a binding waits at its closed gate with all containers ready, as Unix time: the one that has "+
 			"waited longest. There is no series while none waits.")
+	foreignNow = bindingDesc("targetgate_foreign_targets",
+		"Targets of a binding's group that are not this cluster's, and stay registered.")
 	ungatedNow = bindingDesc("targetgate_ungated_pods",
 		"Pods that a binding's Service selects and that have no readiness gate, although their namespace asks for gates.")
 )
@@ -41,6 +44,7 @@ type bindingGauges struct {
 	targets    *v1beta1.TargetCounts // nil before the group was read
 	pods       *conditions.PodCount  // nil when pods are none of the binding's business
 	conditions []metav1.Condition
+	foreign    *v1beta1.ForeignTargets
 }
 
 // bindingCollector is a prometheus.Collector of the gauges that passes set.
@@ -56,7 +60,7 @@ var bindingsNow = &bindingCollector{bindings: map[types.NamespacedName]bindingGa
 func SetGauges(key types.NamespacedName, status *v1beta1.TargetGroupBindingStatus, pods *conditions.PodCount) {
 	bindingsNow.mu.Lock()
 	_, known := bindingsNow.bindings[key]
-	bindingsNow.bindings[key] = bindingGauges{status.Targets, pods, status.Conditions}
+	bindingsNow.bindings[key] = bindingGauges{status.Targets, pods, status.Conditions, status.ForeignTargets}
 	bindingsNow.mu.Unlock()
 	if !known {
 		beginCounting(key)
@@ -82,7 +86,7 @@ func (c *bindingCollector) ifPresent(key types.NamespacedName, count func()) {
 
 // Describe names the metrics.
 func (c *bindingCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{targetsNow, conditionNow, waitingNow, waitingSince, ungatedNow} {
+	for _, desc := range []*prometheus.Desc{targetsNow, conditionNow, waitingNow, waitingSince, ungatedNow, foreignNow} {
 		descs <- desc
 	}
 }
@@ -102,6 +106,9 @@ func (s bindingGauges) collect(key types.NamespacedName, out chan<- prometheus.M
 	}
 	for _, c := range s.conditions {
 		gauge(conditionNow, 1, c.Type, string(c.Status), c.Reason)
+	}
+	if _, _, foreign := ownership.Foreign(s.foreign); s.targets != nil {
+		gauge(foreignNow, float64(len(foreign)))
 	}
 	if n := s.targets; n != nil {
 		for state, count := range map[string]int32{

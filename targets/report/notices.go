@@ -45,7 +45,7 @@ func Notices(
 			"Deregistering targets that are no longer wanted, or whose nodes are to be replaced: --replacement-timeout=%s is over, and not all "+
 				"replacements are healthy", policy.ReplacementTimeout))
 	}
-	for _, target := range p.Foreign {
+	for _, target := range p.Nobodys {
 		add("foreign "+target.String(), events.Warning(reasonForeignTarget, "Deregister",
 			"Deregistering target %s, which nothing in the cluster explains", target))
 	}

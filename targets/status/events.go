@@ -15,7 +15,7 @@ import (
 // spec is Ready for the first time or again after trouble. Trouble that lasts is one event, a rollout none. The caller holds the
 // lock.
 func (s *Status) eventsOf(before, after []metav1.Condition) []events.Event {
-	told := s.networkingEvents(before, after)
+	told := append(s.networkingEvents(before, after), foreignEvents(before, after)...)
 	trouble := apimeta.FindStatusCondition(after, v1beta1.ConditionDegraded)
 	if trouble.Status == metav1.ConditionTrue {
 		s.announced = 0
@@ -53,6 +53,17 @@ func (s *Status) networkingEvents(before, after []metav1.Condition) []events.Eve
 		return nil
 	}
 	return []events.Event{events.Warning("FailedNetworkReconcile", "Reconcile", "%s", c.Message)}
+}
+
+// foreignEvents tell of foreign targets: of the first ones, and when there is another reason. How many there are may change with each pod
+// of another cluster.
+func foreignEvents(before, after []metav1.Condition) []events.Event {
+	is := apimeta.FindStatusCondition(after, v1beta1.ConditionForeignTargets)
+	was := apimeta.FindStatusCondition(before, v1beta1.ConditionForeignTargets)
+	if is == nil || was != nil && was.Reason == is.Reason {
+		return nil
+	}
+	return []events.Event{events.Warning(is.Type, "Reconcile", "%s", is.Message)}
 }
 
 // announcedBefore is the generation that the status calls Ready and without trouble: an earlier process has announced it.

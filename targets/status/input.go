@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/targets/conditions"
 	"github.com/targetgate/targetgate/targets/events"
 	"github.com/targetgate/targetgate/targets/networking"
+	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -36,6 +37,7 @@ type Input struct {
 	Hold         plan.Hold
 	Missing      string // the Service or port that does not exist
 	Plan         plan.Plan
+	Foreign      plan.Foreign // what is known of targets that nothing in the cluster explains
 	Policy       plan.Policy
 	Shortfall    string               // what the binding asks for and does not get
 	Skipped      string               // what EndpointSlices list that is not registered
@@ -45,7 +47,7 @@ type Input struct {
 }
 
 // fillStatus brings the status up to date.
-func fillStatus(status *v1beta1.TargetGroupBindingStatus, in Input, now metav1.Time) {
+func fillStatus(status *v1beta1.TargetGroupBindingStatus, binding *v1beta1.TargetGroupBinding, in Input, now metav1.Time) {
 	if ptr.Deref(status.ObservedGeneration, 0) > in.Generation {
 		status.ObservedGeneration = nil // somebody else's, from before our start
 	}
@@ -62,6 +64,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, in Input, now metav1.T
 		apimeta.SetStatusCondition(&status.Conditions, condition)
 	}
 	in.fillNetworking(status, now)
+	in.fillForeign(status, binding, now)
 	if in.Complete {
 		status.Targets = conditions.CountTargets(in.Group.Targets)
 	}
@@ -90,6 +93,22 @@ func (in Input) fillNetworking(status *v1beta1.TargetGroupBindingStatus, now met
 		c.Status = metav1.ConditionUnknown
 	}
 	apimeta.SetStatusCondition(&status.Conditions, c)
+}
+
+// fillForeign sets what is known of foreign targets, and the condition ForeignTargets, which a binding has while there are some.
+func (in Input) fillForeign(status *v1beta1.TargetGroupBindingStatus, binding *v1beta1.TargetGroupBinding, now metav1.Time) {
+	if found := in.Foreign.Record(binding.UID); found != nil {
+		status.ForeignTargets = found
+	}
+	reason, why, targets := ownership.Foreign(status.ForeignTargets)
+	if reason == "" || status.ForeignTargets.BindingUID != binding.UID {
+		apimeta.RemoveStatusCondition(&status.Conditions, v1beta1.ConditionForeignTargets)
+		return
+	}
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1beta1.ConditionForeignTargets, Status: metav1.ConditionTrue, Reason: reason, ObservedGeneration: in.Generation,
+		Message: events.Cut(ownership.ForeignMessage(binding, why, targets)), LastTransitionTime: now,
+	})
 }
 
 // actedOn is the newest generation of the spec that has been acted on: what it asked for was sent and AWS has accepted it, or there
@@ -204,6 +223,9 @@ func (in Input) degraded() metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonNotSupported, in.Shortfall
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonHealthy, "Nothing is wrong"
+		if in.Foreign.Count() > 0 {
+			c.Message = "Nothing keeps targetgate from its work; the condition ForeignTargets tells of targets that are not this cluster's"
+		}
 	}
 	return c
 }

@@ -93,7 +93,7 @@ func (w *Writer) Write(s *Status, binding *v1beta1.TargetGroupBinding, in Input)
 	}
 	old := s.latest(&binding.Status)
 	wanted := old.DeepCopy()
-	fillStatus(wanted, in, metav1.NewTime(now).Rfc3339Copy()) // as the API server answers it
+	fillStatus(wanted, binding, in, metav1.NewTime(now).Rfc3339Copy()) // as the API server answers it
 	report.SetGauges(client.ObjectKeyFromObject(binding), wanted, in.Pods)
 	wait, due := s.plan(binding, old, wanted, now)
 	if due {

@@ -10,7 +10,7 @@
 //	calls.go       how calls are started beside a pass, and whom their end requeues
 //	read.go        reads the health of targets
 //	settings.go    reads the settings of the group
-//	tag.go         reads the tag by which its owner consents
+//	tag.go         reads the tags by which its owner consents, and that name the owner
 //	changes.go     what a pass wants done: Registrations, Deregistrations, what it has found out about targets; how far apart the
 //	               deadlines of targets that stay may lie in one call
 //	register.go    registers targets

@@ -78,6 +78,22 @@ func (g *Group) Is(binding *v1beta1.TargetGroupBinding) bool {
 	return g.uid == binding.UID && g.arn == binding.Spec.TargetGroupARN && (!g.retired || g.seen.underWay())
 }
 
+// ARN is the target group's.
+func (g *Group) ARN() string { return g.arn }
+
+// Owned are the targets that are or may be in the group and have an owner: pods and nodes of this cluster.
+func (g *Group) Owned() map[elbv2.Target]bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[elbv2.Target]bool{}
+	for id, t := range g.seen.targets {
+		if t.Owner != "" {
+			out[id] = true
+		}
+	}
+	return out
+}
+
 // Retire has nothing more sent, for good, and reports whether a call is still under way. One that still waits for its token
 // will find nothing to send.
 func (g *Group) Retire() (underWay bool) {

@@ -124,7 +124,7 @@ func (g *Group) registerDone(batch Registrations, zones map[elbv2.Target]string,
 		t.Registering = false
 		switch {
 		case err == nil:
-			t.registered(uid, zones[id], now, detectionTime(g.settings.last))
+			t.registered(uid, zones[id], now, DetectionTime(g.settings.last))
 		case !noEffect:
 			t.failed(now, uid, awserr.Message(err))
 		case len(batch) == 1 && !learnt:

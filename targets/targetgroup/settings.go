@@ -128,9 +128,9 @@ func settingsOf(tg elbv2.TargetGroup) *v1beta1.TargetGroupSettings {
 // settings are not known.
 const defaultDetection = 5 * time.Minute
 
-// detectionTime is how long the load balancer needs to find out that a healthy target has become another, by its health
+// DetectionTime is how long the load balancer needs to find out that a healthy target has become another, by its health
 // check settings; a long time while they are not known.
-func detectionTime(settings *v1beta1.TargetGroupSettings) time.Duration {
+func DetectionTime(settings *v1beta1.TargetGroupSettings) time.Duration {
 	if settings == nil || settings.HealthCheck.UnhealthyThreshold == 0 {
 		return defaultDetection
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/retry"
@@ -20,20 +21,28 @@ const RecheckPause = 30 * time.Second
 type TagReading struct {
 	ReadAt  time.Time // when the last successful reading was started, zero before the first
 	Refusal string    // by that reading, empty when the binding may have the group
+	Owner   string    // by that reading, the other cluster that has the group, empty for none
 	Err     error     // why readings fail again and again, nil when they do not
+	Denied  bool      // IAM does not let us read them
 }
 
-// tag is the tag by which the group's owner consents (package consent).
+// IsKnown reports whether it is known what the tags say, or that we may not read them.
+func (t TagReading) IsKnown() bool { return !t.ReadAt.IsZero() || t.Denied }
+
+// tag is the reading of the tags by which the group's owner consents, and that name its owner (package consent).
 type tag struct {
 	retry.Slot
-	last TagReading
+	last     TagReading
+	deniedAt time.Time // when the last reading was denied that only had to say whose targets are; zero after any other
 }
 
 // nextAt is when the tag is due to be read: soon again where a user is asked to change it.
 func (t *tag) nextAt(drift time.Duration) time.Time {
 	next := time.Time{}
 	switch {
-	case t.last.ReadAt.IsZero():
+	case t.last.ReadAt.IsZero() && t.deniedAt.IsZero():
+	case !t.deniedAt.IsZero():
+		next = t.deniedAt.Add(drift)
 	case t.last.Refusal != "":
 		next = t.last.ReadAt.Add(min(RecheckPause, drift))
 	default:
@@ -45,9 +54,10 @@ func (t *tag) nextAt(drift time.Duration) time.Time {
 	return next
 }
 
-// ReadTag starts a reading of the tag if one is due. Pods may wait for the first answer.
-func (c *Calls) ReadTag() time.Duration {
-	if !c.Consent.Mode.Asks() || c.arn == "" {
+// ReadTag starts a reading of the tags if one is due: where consent is asked for, and where it has to be known whose targets are. Pods may
+// wait for the first answer.
+func (c *Calls) ReadTag(whose bool) time.Duration {
+	if !c.Consent.Mode.Asks() && !whose || c.arn == "" {
 		return 0
 	}
 	now := c.Clock.Now()
@@ -70,20 +80,27 @@ func (c *Calls) ReadTag() time.Duration {
 }
 
 func (c *Calls) readTag(ctx context.Context, urgency budget.Urgency) {
-	started, refusal := c.Clock.Now(), ""
+	found := TagReading{ReadAt: c.Clock.Now()}
 	tags, err := c.Client.Tags(ctx, urgency.Class, c.arn, consent.Keys()...)
 	if err == nil {
-		refusal = c.Consent.Binder(c.Binding.Namespace, c.Binding.Name).Refusal(tags)
+		binder := c.Consent.Binder(c.Binding.Namespace, c.Binding.Name)
+		found.Refusal, found.Owner = binder.Refusal(tags), binder.OtherCluster(tags)
 	}
-	c.tagDone(started, c.Clock.Now(), refusal, err)
+	c.tagDone(found, c.Clock.Now(), err, c.Consent.Mode.Asks())
 }
 
-// tagDone takes the end of a reading that was started at started. One that has failed says nothing.
-func (g *Group) tagDone(started, now time.Time, refusal string, err error) {
+// tagDone takes the end of a reading. One that has failed says nothing, and that we may not read the tags is no trouble where consent is
+// not asked for.
+func (g *Group) tagDone(found TagReading, now time.Time, err error, asks bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tag.End(now, err)
-	if err == nil {
-		g.tag.last.ReadAt, g.tag.last.Refusal = started, refusal
+	t := &g.tag
+	denied := awserr.IsDenied(err)
+	if denied && !asks {
+		t.deniedAt, err = now, nil
+	}
+	t.End(now, err)
+	if t.last.Denied = denied; err == nil && !denied {
+		t.last, t.deniedAt = found, time.Time{}
 	}
 }

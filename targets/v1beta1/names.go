@@ -32,6 +32,23 @@ const (
 	// It is Unknown while calls are under way, and False when something has to be changed, which the message says. A binding has it while
 	// targetgate makes rules for it. Targets are registered whatever it says.
 	ConditionNetworkingReady = "NetworkingReady"
+	// ConditionForeignTargets is True while the target group has targets that are not this cluster's. They stay registered; the message
+	// counts them, and says how to take the group over. A binding whose group has none lacks the condition, and so does one with
+	// multiClusterTargetGroup.
+	ConditionForeignTargets = "ForeignTargets"
+)
+
+// Reasons of the condition ForeignTargets. Of several, the first counts. They are stable, and the status lists targets by them.
+const (
+	// ReasonOtherCluster: the target group's tags name another cluster.
+	ReasonOtherCluster = "OtherCluster"
+	// ReasonOtherNetwork: the targets are in another network than this cluster: outside the VPC, or in the VPC of the target group where
+	// that is not the cluster's.
+	ReasonOtherNetwork = "OtherNetwork"
+	// ReasonOtherOwner: somebody else registers targets while this binding has the group, such as a binding in another cluster.
+	ReasonOtherOwner = "OtherOwner"
+	// ReasonRegisteredBefore: the targets were registered before the binding was created.
+	ReasonRegisteredBefore = "RegisteredBefore"
 )
 
 // Reasons of the conditions Ready and Degraded. They are stable: scripts and alerts may rely on them.

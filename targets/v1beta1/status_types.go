@@ -5,6 +5,7 @@ package v1beta1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TargetGroupBindingStatus is what targetgate last saw and did. It is written at most once a pass, and only when
@@ -14,7 +15,8 @@ type TargetGroupBindingStatus struct {
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are Ready and Degraded, and NetworkingReady if targetgate adds the inbound rules of spec.networking.
+	// Conditions are Ready and Degraded, NetworkingReady if targetgate adds the inbound rules of spec.networking, and ForeignTargets
+	// while the group has targets that are not this cluster's.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -27,6 +29,10 @@ type TargetGroupBindingStatus struct {
 	// Pods counts the pods behind the binding.
 	// +optional
 	Pods *PodCounts `json:"pods,omitempty"`
+
+	// ForeignTargets are the targets of the group that are not this cluster's, and stay registered.
+	// +optional
+	ForeignTargets *ForeignTargets `json:"foreignTargets,omitempty"`
 
 	// TargetGroup holds the settings of the target group that admission needs and may not ask AWS for.
 	// +optional
@@ -68,6 +74,18 @@ type PodCounts struct {
 	// Ungated counts the pods that have no such gate: a rolling update does not wait for the load balancer to accept them.
 	// +optional
 	Ungated int32 `json:"ungated,omitempty"`
+}
+
+// ForeignTargets are what has been found out about targets that nothing in the cluster explains. It survives a restart of targetgate, so
+// that none of them is taken for a leftover of our own.
+type ForeignTargets struct {
+	// BindingUID is the UID of the binding for which that was found. In a status that was restored from a backup it is another one's.
+	BindingUID types.UID `json:"bindingUID"`
+	// Complete is true when it was decided about every target that had been in the group before the binding was created.
+	Complete bool `json:"complete"`
+	// Targets are the foreign targets, as address:port or instance:port, by the reason of the condition ForeignTargets; 1,000 at most.
+	// +optional
+	Targets map[string][]string `json:"targets,omitempty"`
 }
 
 // TargetGroupSettings are what does not change with the targets.

@@ -86,12 +86,17 @@ func (f *facts) warnOfConsent(ctx context.Context, binding *v1beta1.TargetGroupB
 
 // consentRefusal returns why the group's tags do not consent to the binding, or "".
 func (f *facts) consentRefusal(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (string, error) {
-	key, client := groupKey{binding.Namespace, accounts.RoleOf(binding), arn}, f.client(binding)
-	tags, err := f.tags.get(ctx, key, func(ctx context.Context) (map[string]string, error) {
-		return client.Tags(ctx, budget.ClassAdmission, arn, consent.Keys()...)
-	})
+	tags, err := f.groupTags(ctx, binding, arn)
 	if err != nil {
 		return "", err
 	}
 	return f.policy.Binder(binding.Namespace, binding.Name).Refusal(tags), nil
+}
+
+// groupTags returns the tags that name the group's owner, and who may bind it.
+func (f *facts) groupTags(ctx context.Context, binding *v1beta1.TargetGroupBinding, arn string) (map[string]string, error) {
+	key, client := groupKey{binding.Namespace, accounts.RoleOf(binding), arn}, f.client(binding)
+	return f.tags.get(ctx, key, func(ctx context.Context) (map[string]string, error) {
+		return client.Tags(ctx, budget.ClassAdmission, arn, consent.Keys()...)
+	})
 }

@@ -59,7 +59,7 @@ func TestBindingValidatorAsksForConsentAtCreation(t *testing.T) {
 		wantError bool // that is no refusal
 		wantCalls int  // for tags
 	}{
-		"off":               {mode: consent.Off},
+		"off":               {mode: consent.Off, wantCalls: 1}, // for the name of another cluster
 		"warn":              {mode: consent.Warn, wantWarn: "--target-group-consent=require would reject this binding: " + wantConsent, wantCalls: 1},
 		"warn, consent":     {mode: consent.Warn, tag: "prod/shop", wantCalls: 1},
 		"warn, denied":      {mode: consent.Warn, denied: true, wantWarn: "cannot tell whether --target-group-consent=require would reject this binding: AccessDenied: not you"},

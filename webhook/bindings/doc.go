@@ -22,6 +22,7 @@
 //	rules.go         what the spec alone shows to be wrong; most of this is in the CRD, too
 //	uniqueness.go    that no other binding has the target group
 //	consent.go       whether the namespace may use the role, and whether the target group's owner consents
+//	owner.go         whether the target group's tags name another cluster
 //	facts.go         looks up the target group in AWS, and compares the spec with it
 //	answer_cache.go  reuses AWS's answers for a while
 //	own.go           recognizes bindings that targetgate itself creates, which are not compared with AWS

@@ -78,6 +78,7 @@ func (v *validator) judgeAnew(ctx context.Context, req *bindingRequest, fixed fi
 	if group != nil {
 		fillFrom(group, spec)
 	}
+	fault = v.facts.orOwner(ctx, anew.binding, group, fault)
 	others, listErr := v.others(ctx, anew.binding)
 	faults := faultsOf(spec, others, group)
 	switch {

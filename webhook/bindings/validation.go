@@ -58,7 +58,7 @@ func (v *validator) judgeNew(
 ) (*elbv2.TargetGroup, error) {
 	group, fault, err := v.facts.lookUp(ctx, req)
 	faults := faultsOf(&req.binding.Spec, others, group)
-	if fault != nil {
+	if fault = v.facts.orOwner(ctx, req.binding, group, fault); fault != nil {
 		faults = append(faults, fault)
 	}
 	return group, cmp.Or(forbidden(req.binding, beside(faults, req.crd.All)), asInternal(err))
@@ -108,7 +108,7 @@ func (v *validator) judge(
 	made, found := splitNewFaults(faultsOf(spec, others, group), faultsOf(old, others, group))
 	newRole, oldRole := v.facts.newRoleFault(req.old, req.binding)
 	made, found = slices.Concat(made, stands.left, newRole), append(found, oldRole...)
-	if fault != nil {
+	if fault = cmp.Or(fault, v.facts.noLongerShared(ctx, req)); fault != nil {
 		made = append(made, fault)
 	}
 	return found, cmp.Or(forbidden(req.binding, beside(made, req.crd.Made)), asInternal(cmp.Or(awsErr, vpcErr)))

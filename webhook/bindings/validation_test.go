@@ -344,7 +344,7 @@ func TestBindingCreationCostsOneDescription(t *testing.T) {
 	for i, step := range []struct {
 		change    func(*v1beta1.TargetGroupBindingSpec)
 		wantCalls int // so far
-	}{{byName, 1}, {byARN, 1}, {byName, 2}, {byARN, 2}} {
+	}{{byName, 2}, {byARN, 2}, {byName, 3}, {byARN, 3}} { // one is for the tags
 		create(step.change)
 		if n := len(api.Calls("")); n != step.wantCalls {
 			t.Errorf("%d calls after creation %d, want %d", n, i+1, step.wantCalls)
