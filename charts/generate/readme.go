@@ -51,7 +51,8 @@ requests. Therefore:
 - To stop for good, first delete the bindings, so that targetgate deregisters their targets and opens their gates. With
   ` + "`provision`" + `, first delete the Ingresses: targetgate makes their bindings again, and their finalizers go only with their
   load balancers.
-  Uninstall when no binding is left, and no Ingress of targetgate's class.
+  Uninstall when no binding is left, no Ingress of targetgate's class, and no security group with the tag
+  ` + "`elbv2.k8s.aws/cluster`" + ` ([INGRESS.md](INGRESS.md)): AWS lets these go some minutes after their load balancers.
 - A pod that waits for its gate keeps waiting. Delete it: its replacement has no gate.
 
 With ` + "`nodeGuard.enabled`" + `, guards notice an uninstall and leave some 10 s later. Nodes that go then are not kept.
