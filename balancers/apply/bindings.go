@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -95,8 +97,12 @@ func failed(doing string, binding stack.Binding, err error) error {
 	return &bindingError{doing, client.ObjectKey{Namespace: binding.Namespace, Name: binding.Name}, err}
 }
 
+// stackLabels is how the labels begin that say whose a binding is. One that the stack does not have would have it found as another's.
+const stackLabels = "ingress.k8s.aws/stack"
+
 // setBinding writes what the stack says into the object, and leaves what it says nothing of.
 func setBinding(to *v1beta1.TargetGroupBinding, from stack.Binding) {
+	maps.DeleteFunc(to.Labels, func(label, _ string) bool { return strings.HasPrefix(label, stackLabels) })
 	if to.Labels == nil && len(from.Spec.Labels) > 0 {
 		to.Labels = map[string]string{}
 	}

@@ -129,9 +129,12 @@ func TestCreateOfABindingThatExists(t *testing.T) {
 		group  string
 		fault  string
 	}{
-		"ours, with a label of the user":  {labels: map[string]string{"ingress.k8s.aws/stack": "shop", "team": "web"}, group: "tg-a"},
-		"of another stack":                {labels: map[string]string{"ingress.k8s.aws/stack": "other"}, group: "tg-x", fault: "not this stack's"},
-		"ours, with another's labels":     {labels: map[string]string{"ingress.k8s.aws/stack": "other", "team": "web"}, group: "tg-a"},
+		"ours, with a label of the user": {labels: map[string]string{"ingress.k8s.aws/stack": "shop", "team": "web"}, group: "tg-a"},
+		"of another stack":               {labels: map[string]string{"ingress.k8s.aws/stack": "other"}, group: "tg-x", fault: "not this stack's"},
+		"ours, with another's labels":    {labels: map[string]string{"ingress.k8s.aws/stack": "other", "team": "web"}, group: "tg-a"},
+		"ours, with a label too many": {
+			labels: map[string]string{"ingress.k8s.aws/stack": "shop", "ingress.k8s.aws/stack-name": "other", "team": "web"}, group: "tg-a",
+		},
 		"ours, whose labels were taken":   {labels: map[string]string{"team": "web"}, group: "tg-a"},
 		"ours, for another target group":  {labels: map[string]string{"ingress.k8s.aws/stack": "shop"}, group: "tg-old", fault: "another target group"},
 		"by hand, for none of our groups": {group: "tg-x", fault: "not this stack's"},
@@ -150,6 +153,9 @@ func TestCreateOfABindingThatExists(t *testing.T) {
 					t.Errorf("failures %v, want %s", result.Failures, tc.fault)
 				}
 				return
+			}
+			if diff := cmp.Diff(map[string]string{"ingress.k8s.aws/stack": "shop", "team": "web"}, get(t, c).Labels); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
 			}
 			if got := get(t, c); got.Labels["team"] != "web" || got.Annotations["a"] != "b" || got.Spec.IamRoleArnToAssume != "role" || got.Spec.VpcID != "vpc-1" {
 				t.Errorf("binding %+v, result %+v", got, result)
