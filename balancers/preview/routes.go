@@ -217,7 +217,7 @@ func (s *Snapshot) withoutAWS(ctx context.Context, class string) error {
 		delete(object.Annotations, annotation.Subnets.FullName())
 		delete(object.Annotations, annotation.SecurityGroups.FullName())
 		delete(object.Annotations, annotation.IssueCertificate.FullName()) // any certificate will do
-		s.proposed = append(s.proposed, object)
+		s.propose(object)
 	}
 	for i := range params.Items {
 		object := params.Items[i].DeepCopy()
@@ -225,7 +225,7 @@ func (s *Snapshot) withoutAWS(ctx context.Context, class string) error {
 		if err := s.unselect(ctx, object); err != nil {
 			return err
 		}
-		s.proposed = append(s.proposed, object)
+		s.propose(object)
 	}
 	clear(s.read)
 	return nil

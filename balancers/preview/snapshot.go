@@ -28,6 +28,7 @@ type Snapshot struct {
 	client.Client // of dry runs
 	namespaces    []string
 	proposed      []client.Object
+	places        map[place]int // of those that are proposed
 	read          map[reflect.Type][]client.Object
 	// home is where those are read who may not read the whole cluster; "" is an error then. Unread are the kinds of which not all is read.
 	home   string
@@ -52,18 +53,35 @@ func (s *Snapshot) Propose(ctx context.Context, objects []client.Object) (create
 			return nil, fmt.Errorf("getting %T %s: %w", object, client.ObjectKeyFromObject(object), err)
 		}
 		settle(object, there)
-		s.proposed = append(s.proposed, object)
+		s.propose(object)
 	}
 	clear(s.read)
 	return created, nil
 }
 
+// place is of which type and name an object is.
+type place struct {
+	of  reflect.Type
+	key client.ObjectKey
+}
+
+func placeOf(o client.Object) place { return place{reflect.TypeOf(o), client.ObjectKeyFromObject(o)} }
+
+// propose has an object stand in place of the cluster's with its name. Of two of one name the first counts.
+func (s *Snapshot) propose(object client.Object) {
+	if s.places == nil {
+		s.places = map[place]int{}
+	}
+	if _, known := s.places[placeOf(object)]; !known {
+		s.places[placeOf(object)] = len(s.proposed)
+	}
+	s.proposed = append(s.proposed, object)
+}
+
 // Get reads one object. What is proposed counts.
 func (s *Snapshot) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-	i := slices.IndexFunc(s.proposed, func(o client.Object) bool {
-		return client.ObjectKeyFromObject(o) == key && reflect.TypeOf(o) == reflect.TypeOf(into)
-	})
-	if i < 0 {
+	i, isProposed := s.places[place{reflect.TypeOf(into), key}]
+	if !isProposed {
 		return s.Client.Get(ctx, key, into, opts...)
 	}
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(s.proposed[i].DeepCopyObject()).Elem())
@@ -115,7 +133,7 @@ func (s *Snapshot) all(ctx context.Context, list client.ObjectList) ([]client.Ob
 	item := itemOf(into)
 	err = apimeta.EachListItem(into, func(o runtime.Object) error {
 		object := o.(client.Object)
-		if s.watches(object) && !slices.ContainsFunc(s.proposed, func(p client.Object) bool { return isSame(p, object) }) {
+		if _, isProposed := s.places[placeOf(object)]; s.watches(object) && !isProposed {
 			objects = append(objects, object)
 		}
 		return nil
