@@ -179,5 +179,5 @@ func (r *Registrar) openDeleted(s passState, binding *v1beta1.TargetGroupBinding
 		}
 	}
 	due, wait := r.orphans.Due(s.key, others, r.Clock.Now())
-	return retry.Soonest(wait, r.gates.Write(s.gates, conditions.OpenAll(append(older, due...), readiness.BindingDeleted())))
+	return retry.Soonest(wait, r.gates.Write(s.gates, conditions.OpenAll(append(older, due...), readiness.BindingDeleted(), s.gates.Lost())))
 }

@@ -223,7 +223,10 @@ func (m *model) expectOf(b *v1beta1.TargetGroupBinding, what string, isBack func
 // checkLost looks for what was not put back in time. The time begins anew while targetgate is down, or the API server refuses its writes.
 func (m *model) checkLost(now time.Time) {
 	disturbed := now.Before(m.upSince) || now.Sub(m.unsettled.writes) < 5*time.Second || now.Sub(m.unsettled.cache) < 5*time.Second
-	m.lost = slices.DeleteFunc(m.lost, func(o overwritten) bool { return o.isBack() })
+	m.lost = slices.DeleteFunc(m.lost, func(o overwritten) bool {
+		isUnknown := strings.Contains(o.what, ".lastTransitionTime") && m.upSince.After(o.since) // a new process cannot tell
+		return isUnknown || o.isBack()
+	})
 	for i := range m.lost {
 		o := &m.lost[i]
 		if o.since = latest(o.since, m.upSince); disturbed {

@@ -116,7 +116,7 @@ func (r *Registrar) report(ctx context.Context, s passState, binding *v1beta1.Ta
 		pods = &count
 	} else {
 		why := readiness.NotManaged("spec.targetType is instance: nodes are registered, not pods")
-		next.in(r.gates.Write(s.gates, conditions.OpenAll(in.Gated, why)))
+		next.in(r.gates.Write(s.gates, conditions.OpenAll(in.Gated, why, s.gates.Lost())))
 	}
 	s.emitted = r.reporter.RecordNew(s.emitted, found)
 	r.reporter.Lost(binding, &s.lost, s.group.TakeLost())

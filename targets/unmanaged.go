@@ -30,7 +30,7 @@ func (r *Registrar) refuse(s passState, binding *v1beta1.TargetGroupBinding, why
 	if successor {
 		next.in(duplicatePause)
 	} else {
-		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gated(s), readiness.NotManaged(why))))
+		next.in(r.gates.Write(s.gates, conditions.OpenAll(r.gated(s), readiness.NotManaged(why), s.gates.Lost())))
 		next.in(targetgroup.RecheckPause)
 	}
 	next.in(r.writeStatus(s, binding, status.Input{

@@ -124,12 +124,16 @@ func Forbidden(in Input, why string) (updates []Update, after Detached) {
 	return updates, after
 }
 
-// OpenAll opens the gate of every pod that does not terminate.
-func OpenAll(pods []*corev1.Pod, why readiness.Health) []Update {
+// OpenAll opens the gate of every pod that does not terminate. What open gates said that somebody else has changed (lost) they say again.
+func OpenAll(pods []*corev1.Pod, why readiness.Health, lost map[types.UID]readiness.Health) []Update {
 	var out []Update
 	for _, pod := range pods {
 		if !endpoints.IsTerminating(pod) {
-			out = append(out, Update{Pod: pod, Health: why})
+			u := Update{Pod: pod, Health: why}
+			if was := lost[pod.UID]; was.Status == corev1.ConditionTrue {
+				u.Health, u.PutBack = was, true
+			}
+			out = append(out, u)
 		}
 	}
 	return out
