@@ -81,6 +81,7 @@ var valueCases = map[string]struct {
 	"deregistrationLeadNLB":                            {value: `"0"`, want: `- "--deregistration-lead-nlb=0"`},
 	"keepUntilReplaced":                                {value: `false`, want: `- "--keep-until-replaced=false"`},
 	"minReadyPercent":                                  {value: `0`, want: `- "--min-ready-percent=0"`},
+	"loadBalancerGatePrefixes":                         {value: `["cloud.google.com/","example.com/lb"]`, want: `- "--load-balancer-gate-prefixes=cloud.google.com/,example.com/lb"`},
 	"replacementTimeout":                               {value: `"1m"`, want: `- "--replacement-timeout=1m"`},
 	"unattachedTargetGroup":                            {value: `"wait"`, want: `- "--unattached-target-group=wait"`},
 	"readinessTimeout":                                 {value: `"1m"`, want: `- "--readiness-timeout=1m"`},

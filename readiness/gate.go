@@ -30,6 +30,15 @@ const (
 // opened, because each would cost a check and a write.
 const MaxGates = 100
 
+// maxAllGates is how many gates a pod may have with those of others: these are looked at, too.
+const maxAllGates = 2 * MaxGates
+
+// LoadBalancerGates returns the prefixes of the gates that controllers of other load balancers open: the AWS Gateway API controller for VPC
+// Lattice, GKE for its network endpoint groups, and version 1 of the incumbent. Like ours they are open once a load balancer sends.
+func LoadBalancerGates() []string {
+	return []string{"application-networking.k8s.aws/", "cloud.google.com/load-balancer-neg-ready", legacyGatePrefix}
+}
+
 // GateFor returns the readiness gate, which is also the pod condition, of the binding with that name in the pod's namespace.
 func GateFor(bindingName string) corev1.PodConditionType {
 	return corev1.PodConditionType(gatePrefix + bindingName)
@@ -60,8 +69,11 @@ func Bindings(pod *corev1.Pod) []string {
 	return out
 }
 
-// HasTooMany reports whether the pod has more gates of ours than MaxGates.
+// HasTooMany reports whether the pod has more gates of ours than MaxGates, or more than twice that in all.
 func HasTooMany(pod *corev1.Pod) bool {
+	if len(pod.Spec.ReadinessGates) > maxAllGates {
+		return true
+	}
 	count := 0
 	for _, gate := range pod.Spec.ReadinessGates {
 		if _, ours := BindingOf(gate.ConditionType); ours {
@@ -78,15 +90,30 @@ func IsStatic(pod *corev1.Pod) bool {
 	return owner != nil && owner.Kind == "Node"
 }
 
-// Kept returns the gates of a pod that this package reads: ours, up to one more than MaxGates.
+// MaxKept is how many gates of a pod this package reads, with those of others: one more than a pod may have.
+const MaxKept = maxAllGates + 1
+
+// Kept returns the gates of a pod that this package reads: the first MaxKept.
 func Kept(gates []corev1.PodReadinessGate) []corev1.PodReadinessGate {
-	var out []corev1.PodReadinessGate
-	for _, gate := range gates {
-		if _, ours := BindingOf(gate.ConditionType); ours && len(out) <= MaxGates {
-			out = append(out, gate)
+	return gates[:min(len(gates), MaxKept)]
+}
+
+// ClosedByOthers returns the first gate of the pod by which somebody else holds the pod back: it is closed, it is not ours, of whatever
+// binding, and it has none of the prefixes, which are those of other load balancers. It is empty if there is none.
+func ClosedByOthers(pod *corev1.Pod, loadBalancers []string) corev1.PodConditionType {
+	for _, gate := range Kept(pod.Spec.ReadinessGates) {
+		_, ours := BindingOf(gate.ConditionType)
+		hasPrefix := func(prefix string) bool { return strings.HasPrefix(string(gate.ConditionType), prefix) }
+		if !ours && !IsOpen(pod, gate.ConditionType) && !slices.ContainsFunc(loadBalancers, hasPrefix) {
+			return gate.ConditionType
 		}
 	}
-	return out
+	return ""
+}
+
+// AllOpen reports whether no gate of the pod is closed, whosever it is.
+func AllOpen(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ReadinessGates, func(gate corev1.PodReadinessGate) bool { return !IsOpen(pod, gate.ConditionType) })
 }
 
 // Has reports whether the pod has the gate, and no more than MaxGates of ours.
@@ -146,7 +173,7 @@ func ShowsRegistration(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 // none of them: another binding has registered that very pod, or an earlier one of the same name, and hands its target over as it is.
 var withoutRegistration = []string{
 	ReasonRegistrationFailed, ReasonTargetGroupFull, ReasonNoEndpoint, ReasonNodeLeaving,
-	ReasonConsentMissing, ReasonRoleNotAllowed, ReasonBackendNotFound, ReasonNotSelected,
+	ReasonConsentMissing, ReasonRoleNotAllowed, ReasonBackendNotFound, ReasonNotSelected, ReasonHeldBack,
 }
 
 // Injection is the change that admission makes to a pod's list of gates.
@@ -164,6 +191,7 @@ func Inject(existing []corev1.PodReadinessGate, wanted []corev1.PodConditionType
 		return injection
 	}
 	present, room := map[corev1.PodConditionType]bool{}, MaxGates
+	roomOfAll := maxAllGates - len(existing)
 	for i, gate := range existing {
 		present[gate.ConditionType] = true
 		if _, ours := BindingOf(gate.ConditionType); ours {
@@ -176,11 +204,11 @@ func Inject(existing []corev1.PodReadinessGate, wanted []corev1.PodConditionType
 	for _, gate := range wanted {
 		switch {
 		case present[gate]:
-		case room <= 0:
+		case room <= 0, roomOfAll <= 0:
 			injection.LeftOut++
 		default:
 			injection.Add = append(injection.Add, gate)
-			room--
+			room, roomOfAll = room-1, roomOfAll-1
 		}
 		present[gate] = true
 	}

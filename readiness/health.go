@@ -42,6 +42,8 @@ const (
 	ReasonTargetHealthy = "TargetHealthy"
 	// ReasonNodeLeaving: the pod is not registered because its node is about to end.
 	ReasonNodeLeaving = "NodeLeaving"
+	// ReasonHeldBack: the pod is not registered because somebody else says that it gets no traffic; the message says who.
+	ReasonHeldBack = "HeldBack"
 	// ReasonTargetGroupFull: the pod's target is not registered because the target group has its maximum of targets.
 	ReasonTargetGroupFull = "TargetGroupFull"
 )
@@ -77,6 +79,11 @@ func NodeLeaving() Health {
 		Status: corev1.ConditionFalse, Reason: ReasonNodeLeaving,
 		Message: "The pod is not registered, as its node is going away: its owner replaces it on another node",
 	}
+}
+
+// HeldBack closes the gate of a pod that somebody else keeps from getting traffic. The message is why.
+func HeldBack(why string) Health {
+	return Health{Status: corev1.ConditionFalse, Reason: ReasonHeldBack, Message: "The pod is not registered: " + why}
 }
 
 // NoEndpoint closes the gate of a pod that the Service selects but no EndpointSlice lists. The message is why.

@@ -63,7 +63,7 @@ func podChanged(before, after *corev1.Pod) bool {
 		!slices.Equal(before.Status.PodIPs, after.Status.PodIPs) ||
 		before.Annotations[endpoints.PodENIAnnotation] != after.Annotations[endpoints.PodENIAnnotation] ||
 		before.Annotations[v1beta1.KeepUntilReplacedAnnotation] != after.Annotations[v1beta1.KeepUntilReplacedAnnotation] ||
-		countOpenGates(before) != countOpenGates(after)
+		!sameWords(before, after)
 }
 
 // leavesSooner reports whether a pod that leaves already was deleted once more, with a shorter grace period, or has ended.
@@ -94,14 +94,19 @@ func labelChanged() predicate.Funcs {
 	}
 }
 
-func countOpenGates(pod *corev1.Pod) int {
-	n := 0
-	for _, c := range pod.Status.Conditions { // of gates, and one more
-		if c.Status == corev1.ConditionTrue {
-			n++
+// sameWords reports whether the same conditions are True: of gates, whosever they are, and two more.
+func sameWords(before, after *corev1.Pod) bool {
+	for _, c := range after.Status.Conditions {
+		if (c.Status == corev1.ConditionTrue) != readiness.IsOpen(before, c.Type) {
+			return false
 		}
 	}
-	return n
+	for _, c := range before.Status.Conditions { // one that is gone
+		if c.Status == corev1.ConditionTrue && readiness.Condition(after, c.Type) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // finalizersChanged lets through what another controller of bindings does first.

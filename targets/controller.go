@@ -65,6 +65,8 @@ type Registrar struct {
 	VPC string
 	// DriftInterval is the pause between readings of a group for which no pod waits, and how old settings and tags of a group may be.
 	DriftInterval time.Duration
+	// LoadBalancerGates are prefixes of readiness gates that other load balancers open: pods do not wait for them to be registered.
+	LoadBalancerGates []string
 	// LastResort lets in endpoints on nodes of unknown state when a binding has no others.
 	LastResort bool
 
@@ -121,6 +123,7 @@ type passState struct {
 func (r *Registrar) prepare(cache *endpoints.Cache) {
 	r.bindings = newMemories(r.Mode, r.Clock)
 	r.resolver = endpoints.NewResolver(r.Client, cache, r.LastResort)
+	r.resolver.LoadBalancerGates = r.LoadBalancerGates
 	r.others = others{r.Client, r.resolver}
 	r.foreign = strangers{r.resolver, r.bindings, r.VPC}
 	r.scope = &scope.Follower{

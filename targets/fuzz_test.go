@@ -92,7 +92,7 @@ func samePod(t *testing.T, whole, stripped *corev1.Pod) {
 	if diff := cmp.Diff(readiness.Bindings(whole), readiness.Bindings(stripped)); diff != "" {
 		t.Errorf("bindings (-want +got):\n%s", diff)
 	}
-	for _, gate := range readiness.Kept(whole.Spec.ReadinessGates) { // the others are nothing to us
+	for _, gate := range readiness.Kept(whole.Spec.ReadinessGates) {
 		if diff := cmp.Diff(readiness.Condition(whole, gate.ConditionType), readiness.Condition(stripped, gate.ConditionType)); diff != "" {
 			t.Errorf("condition of %s (-want +got):\n%s", gate.ConditionType, diff)
 		}

@@ -49,7 +49,7 @@ type memory struct {
 
 	rival       beside.Rival        // passes only
 	detached    conditions.Detached // passes only
-	unseen      endpoints.Unseen    // passes only
+	resolved    endpoints.Memory    // passes only
 	unreadyKept plan.UnreadyKept    // passes only
 	leaving     plan.Leaving        // passes only
 	foreign     plan.Foreign        // passes only

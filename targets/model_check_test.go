@@ -55,7 +55,8 @@ func (m *model) check(now time.Time) {
 		}
 		w.noteUsual(b, g, now)
 		w.holds(fact(b.UID, "usable"))
-		if enough(b.claims, g, now, nil) {
+		w.noteTraffic(m, b, g)
+		if enough(b.claims, g) {
 			w.holds(fact(b.UID, "enough"))
 		} else if b.someUnready() {
 			w.excuses[fact(b.UID, "unready kept")] = now // that others are healthy again is only found by the next reading
@@ -82,6 +83,7 @@ func (m *model) checkGroup(b *watched, g *modelGroup, calm calm) {
 			w.holds(fact(b.UID, string(c.uid), "healthy"))
 		}
 		held := w.held(b.fact(c))
+		w.checkTraffic(b, c, g, calm)
 		switch {
 		case in && c.kind == claimLeaving && w.missed(b, c, t, w.now) && b.ours(target):
 			w.breaksLocked("%s of %s, which had to leave by %s, is in the group of %s", target, c.uid, w.leaving[c.uid].by.Format(clockTime), b.Name)
@@ -164,11 +166,13 @@ func (l *wrongList) addGroup(b *watched, g *modelGroup) {
 		case in && c.kind == claimReplaced && c.pod == nil && c.nodeEnds && !b.nodesServe(g): // stays until as many others serve
 		case in && (c.kind == claimLeaving || c.kind == claimReplaced):
 			l.add("%s of %s, which is %s, is in the group of %s", target, c.uid, c.kind, b.Name)
-		case in && c.kind == claimUnready && enough(b.claims, g, time.Now(), nil):
+		case in && c.kind == claimHeld:
+			l.add("%s of %s, which is held back, is in the group of %s", target, c.uid, b.Name)
+		case in && c.kind == claimUnready && enough(b.claims, g):
 			l.add("%s of %s, which is unready, is in the group of %s", target, c.uid, b.Name)
 		}
 		some = some || c.kind == claimWanted
-		fine = fine && (c.kind == claimWanted && t != nil && t.health.State == elbv2.StateHealthy || c.kind == claimReplaced)
+		fine = fine && (c.kind == claimWanted && t != nil && t.health.State == elbv2.StateHealthy || c.kind == claimReplaced || c.kind == claimHeld)
 	}
 	for target, t := range g.targets {
 		_, claimed := b.claims[target]
@@ -216,8 +220,8 @@ func (l *wrongList) addGates(w *modelWatch, m *model, pod *corev1.Pod) {
 		return
 	}
 	for _, gate := range pod.Spec.ReadinessGates {
-		name := strings.TrimPrefix(string(gate.ConditionType), "target-health.elbv2.k8s.aws/")
-		if isTrue(pod, gate.ConditionType) {
+		name, ours := strings.CutPrefix(string(gate.ConditionType), "target-health.elbv2.k8s.aws/")
+		if !ours || isTrue(pod, gate.ConditionType) {
 			continue
 		}
 		must := ""

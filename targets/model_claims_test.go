@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -24,6 +25,7 @@ const (
 	claimUnready  claimKind = "unready"  // lives, is not ready: rule 6
 	claimReplaced claimKind = "replaced" // lives, is not asked for any more: rule 7
 	claimLeaving  claimKind = "leaving"  // rule 5
+	claimHeld     claimKind = "held"     // somebody says that it gets no traffic
 	claimUnclear  claimKind = "unclear"  // the objects do not agree yet: both in and out are right
 )
 
@@ -72,13 +74,13 @@ func hasPort(service *corev1.Service, b *v1beta1.TargetGroupBinding) bool {
 
 func (m *model) claimPods(b *v1beta1.TargetGroupBinding, service *corev1.Service, out map[elbv2.Target]claim) {
 	listed := m.listed(b.Spec.ServiceRef.Name)
-	rank := map[claimKind]int{claimLeaving: 0, claimReplaced: 1, claimUnready: 2, claimUnclear: 3, claimWanted: 4}
+	rank := map[claimKind]int{claimLeaving: 0, claimReplaced: 1, claimHeld: 2, claimUnready: 3, claimUnclear: 4, claimWanted: 5}
 	for _, pod := range listOf[*corev1.Pod](m.store) {
 		if len(pod.Status.PodIPs) == 0 {
 			continue
 		}
 		c := claim{target: elbv2.Target{ID: pod.Status.PodIPs[0].IP, Port: modelPort}, uid: pod.UID, pod: pod}
-		c.kind, c.lastResort = m.claimPod(pod, service, hasPort(service, b), listed)
+		c.kind, c.lastResort = m.claimPod(pod, b, service, listed)
 		_, in := listed[pod.UID]
 		node := stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
 		c.unlisted, c.nodeEnds = !in, node != nil && len(node.Spec.Taints) > 0
@@ -110,14 +112,16 @@ func (m *model) listed(service string) map[types.UID]bool {
 	return out
 }
 
-func (m *model) claimPod(pod *corev1.Pod, service *corev1.Service, port bool, listed map[types.UID]bool) (kind claimKind, lastResort bool) {
+func (m *model) claimPod(pod *corev1.Pod, b *v1beta1.TargetGroupBinding, service *corev1.Service, listed map[types.UID]bool) (
+	kind claimKind, lastResort bool,
+) {
 	ready, in := listed[pod.UID]
 	node := stored[*corev1.Node](m.store, "", pod.Spec.NodeName)
 	theirs := selected(service, pod) || byHand(service, pod)
 	switch {
 	case !live(pod) || node != nil && (shutsDownIn(node) || hasTaint(node, modelSpotTaint)):
 		return claimLeaving, false
-	case !port:
+	case !hasPort(service, b):
 		return claimReplaced, false
 	case !theirs && in:
 		return claimUnclear, false
@@ -125,14 +129,35 @@ func (m *model) claimPod(pod *corev1.Pod, service *corev1.Service, port bool, li
 		return claimReplaced, false
 	case node == nil:
 		return claimUnready, false
-	case !in || ready != isTrue(pod, corev1.PodReady):
+	case !in || ready != (isTrue(pod, corev1.PodReady) && !m.isStruck(service, pod)):
 		return claimUnclear, false
-	case !isTrue(pod, corev1.ContainersReady):
-		return claimUnready, false
-	case ready || nodeReadyIn(node) == corev1.ConditionTrue:
+	case ready:
 		return claimWanted, false
 	default:
+		return m.claimUnready(pod, b, node, byHand(service, pod))
+	}
+}
+
+// isStruck reports whether whoever writes the Service's slices by hand calls the pod not ready.
+func (m *model) isStruck(service *corev1.Service, pod *corev1.Pod) bool {
+	return byHand(service, pod) && m.pods[pod.UID].struck
+}
+
+// claimUnready is the claim of a pod that its slice calls not ready.
+func (m *model) claimUnready(pod *corev1.Pod, b *v1beta1.TargetGroupBinding, node *corev1.Node, byHand bool) (kind claimKind, lastResort bool) {
+	switch {
+	case closedByOthers(pod):
+		return claimHeld, false
+	case !isTrue(pod, corev1.ContainersReady):
+		return claimUnready, false
+	case nodeReadyIn(node) != corev1.ConditionTrue:
 		return claimUnready, nodeReadyIn(node) == corev1.ConditionUnknown
+	case allGatesOpen(pod) && byHand:
+		return claimHeld, false
+	case allGatesOpen(pod), readiness.Has(pod, readiness.GateFor(b.Name)):
+		return claimWanted, false
+	default:
+		return claimUnready, false
 	}
 }
 
@@ -209,23 +234,36 @@ func (m *model) excused(pod *corev1.Pod, name string) map[string]bool {
 	}
 }
 
-// enough reports whether MinReadyPercent of the pods are healthy. With settled it is in doubt yes: healthy is what was so
-// lately, as the registrar reads from time to time, and others count only when they are settled, and listed: a pod whose node is gone is
-// in no slice.
-func enough(claims map[elbv2.Target]claim, g *modelGroup, now time.Time, settled func(claim) bool) bool {
+// enough reports whether half of the pods that are in the group, and are not about to leave it, are healthy: then half of those that served
+// together are.
+func enough(claims map[elbv2.Target]claim, g *modelGroup) bool {
 	healthy, every := 0, 0
 	for target, c := range claims {
 		t := g.targets[target]
-		in := c.kind == claimWanted || settled != nil && (c.kind == claimUnclear || c.kind == claimLeaving && !settled(c))
-		fine := t != nil && (t.health.State == elbv2.StateHealthy || settled != nil && (c.pod == nil || now.Sub(t.healthyAt) < 20*time.Second))
-		switch {
-		case in && fine:
-			healthy++
+		if t == nil || t.health.State == elbv2.StateDraining {
+			continue
+		}
+		switch c.kind {
+		case claimWanted:
 			every++
-		case c.kind == claimReplaced || c.kind == claimLeaving || settled != nil && c.unlisted:
-		case settled == nil || settled(c):
+			if t.health.State == elbv2.StateHealthy {
+				healthy++
+			}
+		case claimUnready, claimUnclear:
 			every++
 		}
 	}
 	return healthy*2 >= every
+}
+
+// mayServe is how many targets may serve for all that the registrar knows: healthy is what was so lately, as it reads from time to time.
+func mayServe(claims map[elbv2.Target]claim, g *modelGroup, now time.Time, settled func(claim) bool) (n int) {
+	for target, c := range claims {
+		t := g.targets[target]
+		in := c.kind == claimWanted || c.kind == claimUnclear || !settled(c)
+		if in && t != nil && (c.pod == nil || now.Sub(t.healthyAt) < 20*time.Second) {
+			n++
+		}
+	}
+	return n
 }

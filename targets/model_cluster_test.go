@@ -17,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -37,6 +38,8 @@ type modelPod struct {
 	born      time.Time
 	placed    time.Time     // when it got its address
 	ready     bool          // its probes pass
+	mayServe  bool          // so says whoever has given it a gate
+	struck    bool          // whoever writes its slice by hand calls it not ready
 	deaf      bool          // it answers the kubelet and not the load balancer
 	deletedAt time.Time     // when somebody first asked for its deletion, zero while nobody has
 	grace     time.Duration // of its deletion
@@ -129,6 +132,9 @@ func (m *model) tickPod(now time.Time, pod *corev1.Pod) {
 			own.placed = now
 		}
 		m.setCondition(pod, corev1.ContainersReady, m.containersRun(now, pod) && own.ready)
+		if own.judged {
+			m.setCondition(pod, modelGateOfOthers, own.mayServe)
+		}
 		gatesOpen := !slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool {
 			return !isTrue(pod, g.ConditionType)
 		})
@@ -218,9 +224,12 @@ func (m *model) tickSlices(service *corev1.Service) {
 		parts[i] = &discoveryv1.EndpointSlice{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "shop", Name: fmt.Sprintf("%s-%d", service.Name, i),
-				Labels: map[string]string{discoveryv1.LabelServiceName: service.Name},
+				Labels: fixture.SliceLabels(service.Name),
 			},
 			AddressType: discoveryv1.AddressTypeIPv4,
+		}
+		if len(service.Spec.Selector) == 0 {
+			delete(parts[i].Labels, discoveryv1.LabelManagedBy)
 		}
 		if !m.portless[service.Name] {
 			parts[i].Ports = []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](modelPort)}}
@@ -236,7 +245,8 @@ func (m *model) tickSlices(service *corev1.Service) {
 		part.Endpoints = append(part.Endpoints, discoveryv1.Endpoint{
 			Addresses: []string{pod.Status.PodIPs[0].IP},
 			Conditions: discoveryv1.EndpointConditions{
-				Ready: ptr.To(isTrue(pod, corev1.PodReady) && live(pod)), Terminating: ptr.To(!live(pod)),
+				Ready:       ptr.To(isTrue(pod, corev1.PodReady) && live(pod) && !m.isStruck(service, pod)),
+				Terminating: ptr.To(!live(pod)),
 			},
 			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod.Name, UID: pod.UID},
 		})

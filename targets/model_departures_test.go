@@ -19,9 +19,17 @@ type podShape struct {
 	gated   bool          // admission gives it its gates
 	sleep   time.Duration // the preStop sleep of its containers; 0 for a hook of another kind
 	atOnce  bool          // its target is not kept until others replace it
+	judged  bool          // somebody else has given it a gate, too
+	lattice bool          // so has another load balancer, which never opens it
 }
 
-func shapeOf(s step) podShape { return podShape{version: fmt.Sprint(1 + s.b%2), gated: s.c%5 > 0} }
+func shapeOf(s step) podShape {
+	shape := podShape{version: fmt.Sprint(1 + s.b%2), gated: s.c%5 > 0}
+	if !without("gatesOfOthers") {
+		shape.judged, shape.lattice = s.c%3 == 0, s.c%17 == 0
+	}
+	return shape
+}
 
 func (s podShape) ownGrace() time.Duration { return s.sleep + modelGrace }
 

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -53,7 +54,9 @@ func (m *model) createPod(s step, shape podShape) {
 func (m *model) addPod(shape podShape, app, name, address, node string) *modelPod {
 	pod := &corev1.Pod{ObjectMeta: shopMeta(name)}
 	pod.CreationTimestamp = metav1.NewTime(time.Now().Truncate(time.Second))
-	pod.UID, pod.Labels = m.uid(name), map[string]string{"app": app, "version": shape.version}
+	hash := "v" + shape.version
+	pod.UID, pod.Labels = m.uid(name), map[string]string{"app": app, "version": shape.version, "pod-template-hash": hash}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: app + "-" + hash, UID: types.UID(app + hash), Controller: ptr.To(true)}}
 	pod.Spec.NodeName = node
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(shape.ownGrace().Seconds()))
 	pod.Spec.Containers = shape.containers()
@@ -63,7 +66,8 @@ func (m *model) addPod(shape podShape, app, name, address, node string) *modelPo
 	if shape.gated {
 		pod.Spec.ReadinessGates = m.admitted(pod)
 	}
-	p := &modelPod{podShape: shape, address: address, twins: pod.UID, born: time.Now(), ready: true}
+	pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, shape.gatesOfOthers()...)
+	p := &modelPod{podShape: shape, address: address, twins: pod.UID, born: time.Now(), ready: true, mayServe: true}
 	m.pods[pod.UID] = p
 	m.store.put(pod)
 	return p

@@ -55,7 +55,7 @@ func (m *model) leavesBy(pod *corev1.Pod) (by time.Time, leaves bool) {
 		return time.Time{}, false
 	}
 	noticeAt := m.nodes[pod.Spec.NodeName].noticeAt
-	if ended(pod) || ends || node == nil || nodeReadyIn(node) == corev1.ConditionFalse || !isTrue(pod, corev1.ContainersReady) || notice && !noticeAt.After(m.upSince) {
+	if ended(pod) || ends || node == nil || nodeReadyIn(node) == corev1.ConditionFalse || !isTrue(pod, corev1.ContainersReady) || closedByOthers(pod) || notice && !noticeAt.After(m.upSince) {
 		return time.Time{}, true
 	}
 	if !own.deletedAt.IsZero() {
@@ -91,14 +91,14 @@ func (w *modelWatch) missed(b *watched, c claim, t *modelTarget, now time.Time) 
 
 // checkDeparture holds the deregistration of a pod that leaves against its deadline: it must not come behind that, nor before while
 // the pod is not replaced. The caller holds AWS's lock and the watch's.
-func (w *modelWatch) checkDeparture(b *watched, c claim, g *modelGroup) {
+func (w *modelWatch) checkDeparture(m *model, b *watched, c claim, g *modelGroup) {
 	now, d := time.Now(), w.leaving[c.uid]
 	if w.missed(b, c, g.targets[c.target], now) {
 		w.breaksLocked("%s of %s was deregistered for binding %s %s after its deadline", c.target, c.uid, b.Name, now.Sub(d.by))
 		return
 	}
 	u := w.usual[b.UID]
-	if u == nil || d.by.Sub(now) <= modelTogether || !w.mustWait(b, c, g) {
+	if u == nil || d.by.Sub(now) <= modelTogether || !w.mustWait(b, c, g) || c.pod.DeletionTimestamp != nil && !m.allReplaced(c.pod, b, g) {
 		return
 	}
 	if others := w.countOthers(b, c, g, now); others < u.n {
@@ -114,11 +114,11 @@ const modelTogether = 5 * time.Second
 // mustWait reports whether the pod serves, and nothing but its leaving speaks against its target.
 func (w *modelWatch) mustWait(b *watched, c claim, g *modelGroup) bool {
 	t := g.targets[c.target]
-	if c.pod == nil || w.twins[c.uid] {
+	if c.pod == nil || w.twins[c.uid] || closedByOthers(c.pod) || relabelled(c.pod) {
 		return false
 	}
 	return c.pod.Annotations["targetgate.dev/keep-until-replaced"] != "false" && !w.calm.cache.IsZero() &&
-		t.health.State == elbv2.StateHealthy && t.shown == elbv2.StateHealthy &&
+		t.health.State == elbv2.StateHealthy && t.shown == elbv2.StateHealthy && t.omittedSince.IsZero() &&
 		time.Since(w.excuses[b.removableFact(c)]) > settledAfter && time.Since(g.touched) > testDrift
 }
 

@@ -41,6 +41,9 @@ type modelWatch struct {
 	usual    map[types.UID]*usualNumber            // by binding
 	lost     map[string]corev1.PodCondition        // conditions of open gates that somebody else has changed, ever
 	calm     struct{ departures, cache time.Time } // since when, zero when it is not
+	holdsOn  map[string]bool                       // by binding and pod: the registrar had it in the group, and knows why
+	together map[string]time.Time                  // by binding and two pods: when they last served together
+	told     *tellings
 }
 
 // watched is a binding as of the last tick.
@@ -56,6 +59,7 @@ func (w *modelWatch) init() {
 	w.since, w.excuses, w.placed = map[string]time.Time{}, map[string]time.Time{}, map[types.UID]time.Time{}
 	w.twins, w.leaving, w.usual = map[types.UID]bool{}, map[types.UID]departure{}, map[types.UID]*usualNumber{}
 	w.owned, w.lost = map[types.UID]map[string]bool{}, map[string]corev1.PodCondition{}
+	w.holdsOn, w.together, w.told = map[string]bool{}, map[string]time.Time{}, &tellings{pods: map[types.UID]bool{}}
 	w.now = time.Now()
 }
 
@@ -118,7 +122,10 @@ func (m *model) look(now time.Time) {
 	pods, nodes := listOf[*corev1.Pod](m.store), listOf[*corev1.Node](m.store)
 	for _, pod := range pods {
 		for _, gate := range pod.Spec.ReadinessGates {
-			name := strings.TrimPrefix(string(gate.ConditionType), "target-health.elbv2.k8s.aws/")
+			name, ours := strings.CutPrefix(string(gate.ConditionType), "target-health.elbv2.k8s.aws/")
+			if !ours {
+				continue
+			}
 			for reason, yes := range m.excused(pod, name) {
 				excused[fact(pod.UID, name, reason)] = yes
 			}
@@ -248,7 +255,7 @@ func (m *model) deregistering(arn string, g *modelGroup, target elbv2.Target) {
 			continue
 		}
 		if c.kind == claimLeaving {
-			w.checkDeparture(b, c, g)
+			w.checkDeparture(m, b, c, g)
 			continue
 		}
 		if w.held(b.fact(c)) < settledAfter {
@@ -269,12 +276,12 @@ func (w *modelWatch) protects(b *watched, c claim, g *modelGroup) string {
 		return "it is ready and selected"
 	case claimUnready:
 		// That somebody else has deregistered targets is not known before the next reading.
-		if now.Sub(g.touched) > testDrift && !enough(b.claims, g, now, settled) {
-			return "too few others are healthy"
+		if of := w.servedTogether(b, c, g); now.Sub(g.touched) > testDrift && 2*mayServe(b.claims, g, now, settled) < of {
+			return fmt.Sprintf("too few others are healthy of the %d that served together", of)
 		}
 	case claimReplaced:
 		// A target that was registered for a twin goes with that.
-		if w.held(b.unselectedFact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(c, g, settled) && !w.twins[c.uid] {
+		if w.held(b.unselectedFact(c)) < testPolicy.ReplacementTimeout-settledAfter && !b.replaced(c, g, settled) && !w.twins[c.uid] && !takenOut(c.pod) {
 			return "what replaces it is not healthy"
 		}
 	}

@@ -130,8 +130,8 @@ func (m *model) start() {
 		Client: mgr.client, Uncached: modelReader{store: m.store},
 		Clients:  oneAccount{elbv2.New(m.aws, budget.New("", nil, clock.RealClock{}))},
 		Writer:   &readiness.Writer{Client: modelStatus{store: m.store}, Clock: clock.RealClock{}},
-		Recorder: noEvents{}, Clock: clock.RealClock{},
-		Policy: policy, DriftInterval: testDrift, LastResort: true, InjectsGates: true, MaxConcurrentReconciles: 4, MaxBackoff: 30 * time.Second,
+		Recorder: m.watch.told, Clock: clock.RealClock{},
+		Policy: policy, DriftInterval: testDrift, LastResort: true, LoadBalancerGates: readiness.LoadBalancerGates(), InjectsGates: true, MaxConcurrentReconciles: 4, MaxBackoff: 30 * time.Second,
 	}
 	if err := errors.Join(ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), r.SetupWithManager(ctx, mgr)); err != nil {
 		panic(err)
@@ -146,13 +146,12 @@ func (m *model) restart(down time.Duration) {
 	synctest.Wait()
 	m.cache, m.upSince = nil, time.Now().Add(24*time.Hour) // nothing is asked of it while it is away
 	m.forgetUsual()
+	m.watch.mu.Lock()
+	clear(m.watch.holdsOn)
+	m.watch.mu.Unlock()
 	m.advance(down, time.Second)
 	m.start()
 }
-
-type noEvents struct{}
-
-func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
 // advance lets time pass, at most pace at once, and checks what must always hold.
 func (m *model) advance(d, pace time.Duration) {

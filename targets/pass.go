@@ -30,19 +30,19 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 	}
 	gated := r.gated(s)
 	before, now := s.group.Snapshot(), r.Clock.Now() // after loadRecord, which may wait; what is seen later may have later times
-	res, err := r.resolver.ForPass().After(s.unseen, now).Resolve(ctx, binding, before.Targets)
+	res, err := r.resolver.ForPass().After(s.resolved, now).Resolve(ctx, binding, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	s.unseen = res.Unseen
+	s.resolved = res.Memory
 	mine, err := r.others.mine(ctx, binding, s.claims.Record(), res.Endpoints, before.Targets)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	hold := plan.HoldOf(r.Consent.Mode, before)
+	hold, policy := plan.HoldOf(r.Consent.Mode, before), r.policyOf(binding, res.Service)
 	in := plan.Input{
-		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Mine: mine, Withheld: hold.Withheld,
-		Policy: r.Policy, UnreadyKept: s.unreadyKept, Leaving: s.leaving, Now: now,
+		Endpoints: res.Endpoints, Group: before, Nodes: !binding.Spec.IsIP(), Gate: s.gates.Gate(), Workloads: res.Workloads,
+		Mine: mine, Withheld: hold.Withheld, Policy: policy, UnreadyKept: s.unreadyKept, Leaving: s.leaving, Now: now,
 	}
 	if err := r.foreign.look(ctx, s.memory, binding, &in); err != nil {
 		return ctrl.Result{}, err
@@ -65,25 +65,42 @@ func (r *Registrar) pass(ctx context.Context, s passState, binding *v1beta1.Targ
 	s.hold(binding)
 	claimFailure := s.claims.Failure() // one for which the plan has no more use is forgotten now
 	pods, unlisted := r.report(ctx, s, binding, conditions.Input{
-		Gated: gated, Resolution: res, Plan: p, Group: after, ClaimFailure: claimFailure, Hold: hold, Now: now,
+		Gated: gated, Resolution: res, Plan: p, Group: after, ClaimFailure: claimFailure, Hold: hold, Policy: policy, Now: now,
 	}, &next)
 	opened := s.gates.Opened(now) // with those that this pass opens
 	awaited := plan.Awaited(res.Endpoints, after.Targets, s.gates.Gate(), p.ReplacedAt, opened)
 	next.in(s.calls.Read(plan.NextReading(plan.ReadingInput{
-		Group: after, Awaited: awaited, Policy: r.Policy, UnreadyKept: p.UnreadyKept.Now,
+		Group: after, Awaited: awaited, Policy: policy, UnreadyKept: p.UnreadyKept.Now,
 		BudgetIsShort: s.calls.Client.Short(), DriftInterval: r.DriftInterval, Guarded: r.guards.Leaving(),
 	})))
 	if !s.claims.AddsFinalizer(binding) {
 		next.in(r.writeStatus(s, binding, status.Input{
 			Generation: binding.Generation, Group: after, Complete: before.Complete(), ClaimFailure: claimFailure,
-			Missing: res.Missing, Plan: p, Policy: r.Policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
+			Missing: res.Missing, Plan: p, Policy: policy, Shortfall: status.Shortfall(binding, r.Networking != nil), Pods: pods,
 			Unlisted: unlisted, Skipped: res.Skipped, Hold: hold, Rules: rules, Promptly: r.beside.IsPrompt(binding),
 		}))
 	}
-	next.in(conditions.NextRelease(s.detached, awaited, r.Policy, now))
+	next.in(conditions.NextRelease(s.detached, awaited, policy, now))
 	next.in(s.calls.ReadSettings(awaited))
 	next.in(s.calls.ReadTag(p.AsksOwner))
 	return next.result(), nil
+}
+
+// policyOf is the registrar's policy, with what the binding's annotation says instead, or its Service's.
+func (r *Registrar) policyOf(binding *v1beta1.TargetGroupBinding, service *corev1.Service) plan.Policy {
+	policy := r.Policy
+	if percent, ok, _ := binding.MinReadyPercent(annotationsOf(service)); ok {
+		policy.MinReadyPercent = percent
+	}
+	return policy
+}
+
+// annotationsOf are those of a Service, which may be nil.
+func annotationsOf(service *corev1.Service) map[string]string {
+	if service == nil {
+		return nil
+	}
+	return service.Annotations
 }
 
 // actsOn is the generation whose work a plan holds, 0 when it may not hold all of it: before the group and its consent were
@@ -100,10 +117,11 @@ func actsOn(generation int64, group targetgroup.Snapshot, hold plan.Hold, claimF
 func (r *Registrar) report(ctx context.Context, s passState, binding *v1beta1.TargetGroupBinding, in conditions.Input, next *nextPass) (
 	pods *conditions.PodCount, unlisted string,
 ) {
-	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, r.Policy)
+	found := report.Notices(binding, in.Plan, in.Resolution.Odd, in.Group.DelayDenied, in.Policy)
 	report.AddPortNotice(found, binding, in.Resolution.Doubt)
+	maps.Copy(found, report.AnnotationNotices(binding, annotationsOf(in.Resolution.Service)))
 	if binding.Spec.IsIP() {
-		in.Gate, in.Policy, in.Opened, in.Lost, in.Detached = s.gates.Gate(), r.Policy, s.gates.Opened(in.Now), s.gates.Lost(), s.detached
+		in.Gate, in.Opened, in.Lost, in.Detached = s.gates.Gate(), s.gates.Opened(in.Now), s.gates.Lost(), s.detached
 		in.Unlisted = func(pod *corev1.Pod) (string, bool) {
 			return r.resolver.WhyUnlisted(binding, in.Resolution, pod)
 		}

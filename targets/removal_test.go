@@ -191,10 +191,12 @@ func TestRegistrarReplacesAFullGroupStepByStep(t *testing.T) {
 func TestPodThatLeavesStaysUntilItIsReplacedOrDue(t *testing.T) {
 	const grace, sleep = time.Minute, 30 * time.Second
 	tests := map[string]struct {
+		alone    bool          // no other pod is of its workload
 		bare     bool          // it has no preStop
 		replaced time.Duration // after the deletion, 0 for never
 		within   [2]time.Duration
 	}{
+		"nobody replaces it": {alone: true, within: [2]time.Duration{plan.ReplacementPause, plan.ReplacementPause + time.Second}},
 		"it is not replaced": {within: [2]time.Duration{8 * time.Second, 9500 * time.Millisecond}}, // the deadline, less what the call takes
 		"it is replaced":     {replaced: 3 * time.Second, within: [2]time.Duration{3 * time.Second, 6 * time.Second}},
 		"it may end at once": {bare: true, within: [2]time.Duration{0, time.Second}},
@@ -203,6 +205,11 @@ func TestPodThatLeavesStaysUntilItIsReplacedOrDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			three := elbv2.NewTarget("10.0.0.3", 8080)
 			a, c, fresh := newPod("web-0", "10.0.0.1"), newPod("web-1", "10.0.0.2"), newPod("web-2", "10.0.0.3")
+			for _, pod := range []*corev1.Pod{a, c, fresh} {
+				if pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", UID: "web", Controller: ptr.To(true)}}; tc.alone {
+					pod.OwnerReferences[0].Name, pod.OwnerReferences[0].UID = pod.Name, pod.UID
+				}
+			}
 			if !tc.bare {
 				a.Spec.Containers = []corev1.Container{{Name: "web", Lifecycle: &corev1.Lifecycle{
 					PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: int64(sleep / time.Second)}},

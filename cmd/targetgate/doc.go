@@ -11,6 +11,7 @@
 //	options.go          flags and environment; parsing and validation of all
 //	lists.go            flags that are lists: no spaces in them; names of namespaces
 //	ignored_flags.go    the flags of aws-load-balancer-controller (the incumbent) that are accepted and ignored
+//	feature_gates.go    --feature-gates
 //	aws_options.go      flags of AWS calls
 //	aws.go              access to AWS: Region, credentials, clients, the cluster's VPC
 //	manager.go          logging; the manager with caches, leader election and probes

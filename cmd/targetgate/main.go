@@ -93,6 +93,7 @@ func run(ctx context.Context, args []string) error {
 		VPC:                     opts.VpcID,
 		DriftInterval:           opts.DriftInterval,
 		LastResort:              opts.EndpointsFailOpen,
+		LoadBalancerGates:       opts.LoadBalancerGates,
 		Networking:              newNetworking(opts, mgr, aws.ec2, aws.ownVPC),
 		Namespace:               opts.Certificates.SelfMade.Namespace,
 		InjectsGates:            opts.InjectGates,

@@ -7,10 +7,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +19,10 @@ import (
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/cmd/targetgate/command"
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
+	"github.com/targetgate/targetgate/targets/v1beta1"
 	"github.com/targetgate/targetgate/webhook/pods"
 )
 
@@ -55,6 +55,7 @@ type options struct {
 	Networking              networkingOptions
 	Provision               provisionOptions
 	DriftInterval           time.Duration
+	LoadBalancerGates       []string
 	EndpointsFailOpen       bool
 
 	SyncPeriod      time.Duration
@@ -158,15 +159,17 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Policy.Lead.NLB, "deregistration-lead-nlb", elbv2.StopsSendingNLB,
 		"The same for target groups of all other protocols.")
 	flags.BoolVar(&o.Policy.KeepUntilReplaced, "keep-until-replaced", true,
-		"Keep the target of a deleted pod that still serves until as many others are healthy as before, but not past the deadline "+
-			"that --deregistration-lead-alb and -nlb set. The pod annotation targetgate.dev/keep-until-replaced=false switches it off for a pod.")
+		"Keep the target of a deleted pod that still serves, if a replacement comes, until as many others are healthy as before, but not past "+
+			"the deadline that --deregistration-lead-alb and -nlb set. The pod annotation targetgate.dev/keep-until-replaced=false switches it "+
+			"off for a pod.")
 	flags.IntVar(&o.MaxConcurrentReconciles, "targetgroupbinding-max-concurrent-reconciles", 16, "Maximum bindings reconciled in parallel.")
 	flags.DurationVar(&o.MaxBackoff, "targetgroupbinding-max-exponential-backoff-delay", 30*time.Second,
 		"Maximum delay before a failed reconcile is retried.")
 	flags.IntVar(&o.Policy.MaxTargets, "max-targets-per-target-group", 0,
 		"Maximum targets in a target group. Pods beyond it are not registered, and their conditions say so. 0 means no limit.")
 	flags.IntVar(&o.Policy.MinReadyPercent, "min-ready-percent", 50,
-		"Deregister running but unready pods only while at least this percentage of the Service's pods is healthy.")
+		"Deregister running but unready pods only while at least this percentage of the targets that served together with them serves. "+
+			"The annotation "+v1beta1.MinReadyPercentAnnotation+" of a TargetGroupBinding or Service overrides it.")
 	flags.DurationVar(&o.Policy.ReplacementTimeout, "replacement-timeout", 5*time.Minute,
 		"How long to keep targets that the Service no longer selects (or whose Service is gone) while replacements become healthy. "+
 			"The target of a node to be replaced waits at most this long for the first health checks of other nodes, then until as many are "+
@@ -178,6 +181,9 @@ func (o *options) addBindingFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Policy.TwoWay, "readiness-two-way", false,
 		"Close the gate of a pod whose target becomes unhealthy, while at least --min-ready-percent of the pods are healthy. "+
 			"By default an open gate stays open.")
+	flags.StringSliceVar(&o.LoadBalancerGates, "load-balancer-gate-prefixes", readiness.LoadBalancerGates(),
+		"Prefixes of the readiness gates that controllers of other load balancers open, separated by commas. A pod whose other gates, but for "+
+			"these and targetgate's own, are not True gets no traffic.")
 	o.Consent.addFlags(flags)
 	o.Networking.addFlags(flags)
 	o.Provision.addFlags(flags)
@@ -278,23 +284,3 @@ const (
 )
 
 func validDelay(d time.Duration) bool { return d >= 0 && d <= pods.MaxTerminationDelay }
-
-// endpointsFailOpen is the only feature gate of the incumbent that has an effect without --provision: see provisionOptions.featureGate.
-const endpointsFailOpen = "EndpointsFailOpen"
-
-func (o *options) parseFeatureGates() (faults []error) {
-	o.EndpointsFailOpen = true
-	for _, gate := range slices.Sorted(maps.Keys(o.FeatureGates)) {
-		value := o.FeatureGates[gate]
-		on, err := strconv.ParseBool(value)
-		switch {
-		case err != nil:
-			faults = append(faults, fmt.Errorf("--feature-gates: %s=%s: must be true or false", gate, value))
-		case gate == endpointsFailOpen:
-			o.EndpointsFailOpen = on
-		case !o.Provision.featureGate(gate, on):
-			o.ignoredFlags = append(o.ignoredFlags, "feature-gates: "+gate)
-		}
-	}
-	return faults
-}

@@ -89,7 +89,7 @@ func MissedPods(res endpoints.Resolution, gate corev1.PodConditionType, covered 
 
 // ungated reports whether the Service has the pod as an endpoint, and the pod has no gate.
 func ungated(ep endpoints.Endpoint, gate corev1.PodConditionType) bool {
-	selected := ep.State == endpoints.Desired || ep.State == endpoints.NotReady || ep.State == endpoints.Undetermined
+	selected := ep.State != endpoints.Unselected && ep.State != endpoints.Terminating
 	return selected && ep.Pod != nil && !readiness.Has(ep.Pod, gate) && !readiness.HasTooMany(ep.Pod)
 }
 

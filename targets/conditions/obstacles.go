@@ -19,6 +19,8 @@ func (p *planner) unregistered(pod *corev1.Pod, ep endpoints.Endpoint) (readines
 	switch ep.State {
 	case endpoints.Terminating:
 		return readiness.NodeLeaving(), true
+	case endpoints.HeldBack:
+		return readiness.HeldBack(ep.Why()), true
 	case endpoints.Undetermined: // no slice lists it, and a target at its address is in the group
 		return p.detachedHealth(pod)
 	}

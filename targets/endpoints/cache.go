@@ -30,17 +30,18 @@ func (x indexSet[T]) change(out, in T) {
 
 // Cache are the pods and the EndpointSlices that passes read.
 type Cache struct {
-	PodByName, PodByAddress, PodByGate, PodByNode *index[*corev1.Pod]
-	SliceByService, SliceByPod                    *index[*discoveryv1.EndpointSlice]
+	PodByName, PodByAddress, PodByGate, PodByNode, PodByWorkload *index[*corev1.Pod]
+	SliceByService, SliceByPod                                   *index[*discoveryv1.EndpointSlice]
 }
 
 // NewCache returns an empty cache.
 func NewCache() *Cache {
 	return &Cache{
-		PodByName:    newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
-		PodByAddress: newIndex(PodAddresses),
-		PodByGate:    newIndex(readiness.Bindings),
-		PodByNode:    &index[*corev1.Pod]{values: podNode, wide: true, found: map[types.NamespacedName]shelf[*corev1.Pod]{}},
+		PodByName:     newIndex(func(pod *corev1.Pod) []string { return []string{pod.Name} }),
+		PodByAddress:  newIndex(PodAddresses),
+		PodByGate:     newIndex(readiness.Bindings),
+		PodByWorkload: newIndex(workloads),
+		PodByNode:     &index[*corev1.Pod]{values: podNode, wide: true, found: map[types.NamespacedName]shelf[*corev1.Pod]{}},
 		SliceByService: newIndex(func(slice *discoveryv1.EndpointSlice) []string {
 			return []string{slice.Labels[discoveryv1.LabelServiceName]}
 		}),
@@ -49,7 +50,7 @@ func NewCache() *Cache {
 }
 
 func (x *Cache) pods() indexSet[*corev1.Pod] {
-	return indexSet[*corev1.Pod]{x.PodByName, x.PodByAddress, x.PodByGate, x.PodByNode}
+	return indexSet[*corev1.Pod]{x.PodByName, x.PodByAddress, x.PodByGate, x.PodByNode, x.PodByWorkload}
 }
 
 func (x *Cache) slices() indexSet[*discoveryv1.EndpointSlice] {

@@ -74,7 +74,7 @@ func TestPodServesUntilItsSleepEndsWhereItsKubeletSleeps(t *testing.T) {
 			for _, listed := range []bool{true, false} {
 				ep := newEndpoint(one, pod, facts, testGate)
 				if listed {
-					ep.judge(facts, true)
+					ep.judge(facts, sliceWord{ready: true}, testGate)
 				} else {
 					ep.judgeUnlisted(facts, true)
 				}

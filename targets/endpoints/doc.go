@@ -10,7 +10,8 @@
 //	ports.go       which port of the Service a binding means, and which ports of slices those are, by number or name and protocol
 //	slices.go      for type ip, reads EndpointSlices of the one address family that the binding's spec says, and finds which of the pods that
 //	               they list are gone
-//	pods.go        the state of pods that a slice lists, and of pods whose addresses are in the group although no slice lists them
+//	pods.go        the state of pods that leave, and of pods whose addresses are in the group although no slice lists them
+//	held.go        the ways in which Kubernetes says that a pod which lives gets no traffic, and what is made of each
 //	nodes.go       for type instance, reads nodes, and says their state; for type ip, what is known of a pod's node: whether it is ready,
 //	               was deleted, or ends its pods before they are deleted
 //	leaving.go     which nodes are about to end: deleted, tainted or shutting down, and which of these soon; when a Spot instance with a
@@ -31,6 +32,7 @@
 //	index.go       finds objects of one kind by a value; the cache has several such indexes
 //	strip.go       makes pods, EndpointSlices, nodes and bindings small before they are kept
 //	containers.go  what is kept of a pod's containers: named ports, and the shortest preStop sleep
+//	workload.go    what makes the pods that replace a pod; whether a pod is no longer selected because its own labels were changed
 //	shared.go      lets pods share equal parts: labels, owners, gates, names
 //
 // The package knows target groups only as Group, and makes no calls. Each index, each of DeletedNodes, SpotNotices, Holders and Selectors,

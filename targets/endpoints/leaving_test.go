@@ -139,7 +139,7 @@ func TestPodLeavesWithItsNode(t *testing.T) {
 			for _, listed := range []bool{true, false} {
 				got := newEndpoint(elbv2.Target{}, pod, tc.node, testGate)
 				if listed {
-					got.judge(tc.node, true)
+					got.judge(tc.node, sliceWord{ready: true}, testGate)
 				} else if got.judgeUnlisted(tc.node, true); got.State == Undetermined {
 					got.State = Desired // no slice says so
 				}

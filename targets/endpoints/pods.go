@@ -24,23 +24,11 @@ func (r resolving) resolvePods(ctx context.Context, port corev1.ServicePort) err
 	}
 	r.tellSkipped()
 	r.addDraining()
-	return r.fromAddresses(ctx)
-}
-
-// judge says where a pod that a slice lists belongs. The pod's own words count before the slice's, which come later; the slice's
-// ready also covers Services that publish not-ready addresses, but no slice is written because a node is deleted. Containers
-// are not asked on a node that does not answer: what they say there is old.
-func (ep *Endpoint) judge(node nodeFacts, sliceReady bool) {
-	switch {
-	case ep.leavesWith(node):
-	case node.missing:
-		ep.State, ep.NodeDown = NotReady, node.down()
-	case sliceReady, ContainersReady(ep.Pod) && node.ready == corev1.ConditionTrue:
-		ep.State = Desired
-	default:
-		ep.State, ep.NodeDown = NotReady, node.down()
-		ep.lastResort = ContainersReady(ep.Pod) && node.ready == corev1.ConditionUnknown
+	if err := r.fromAddresses(ctx); err != nil {
+		return err
 	}
+	r.findWorkloads()
+	return nil
 }
 
 // leavesWith reports whether the pod leaves, by itself or with its node, and says until when it serves then.
@@ -52,7 +40,7 @@ func (ep *Endpoint) leavesWith(node nodeFacts) bool {
 	}
 	ep.State = Terminating
 	switch {
-	case node.down() || node.missing || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod):
+	case node.down() || node.missing || node.spot && node.endsAt.IsZero() || !ContainersReady(ep.Pod) || ep.Held != NotHeld:
 		ep.ServesUntil = time.Time{}
 	case !deleted, node.spot && node.endsAt.Before(ep.ServesUntil):
 		ep.ServesUntil = node.endsAt
@@ -73,6 +61,18 @@ func hasEnded(pod *corev1.Pod) bool {
 func ContainersReady(pod *corev1.Pod) bool {
 	c := readiness.Condition(pod, corev1.ContainersReady)
 	return c != nil && c.Status == corev1.ConditionTrue
+}
+
+// IsReady reports whether the pod is Ready by what it says of its containers and gates. Its node may say otherwise.
+func IsReady(pod *corev1.Pod) bool { return ContainersReady(pod) && readiness.AllOpen(pod) }
+
+// UnreadySince is since when the pod's containers are not ready, zero when they are or that is not known.
+func UnreadySince(pod *corev1.Pod) time.Time {
+	c := readiness.Condition(pod, corev1.ContainersReady)
+	if c == nil || c.Status == corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Time
 }
 
 // ReadySince is when the containers of the endpoint's pod became ready, zero when that is not known.
@@ -110,7 +110,7 @@ func (r resolving) fromAddresses(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		found := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
+		found := r.unlistedEndpoint(target, pod, node)
 		found.judgeUnlisted(node, r.res.cut != "" || r.res.Missing == "" && Selects(r.res.Service, pod) && !listed[target.ID])
 		r.res.Endpoints[target] = found
 	}
@@ -162,12 +162,7 @@ func Selects(service *corev1.Service, pod *corev1.Pod) bool {
 	if service == nil || len(service.Spec.Selector) == 0 {
 		return false
 	}
-	for key, value := range service.Spec.Selector { // as it is: a labels.Selector costs more than it saves for one pod
-		if has, there := pod.Labels[key]; !there || has != value {
-			return false
-		}
-	}
-	return true
+	return matches(service.Spec.Selector, pod.Labels)
 }
 
 // PodAt is the pod that has the address, nil when there is none. Of several it is one that is not leaving, as the address

@@ -40,6 +40,13 @@ type Endpoint struct {
 	// NodeLeaves: the node is about to go, or the pod's node, and the pod will be deleted for that.
 	NodeLeaves bool
 
+	// Held is who says that the pod gets no traffic, and Gate the readiness gate, if it is one. Such a pod is in the group for nobody's sake.
+	Held Held
+	Gate corev1.PodConditionType
+
+	// Waits: the pod, which has no gate of the binding and runs, is not Ready, as gates of other bindings or load balancers are closed.
+	Waits bool
+
 	// NodeDown: the pod's node was deleted, or says itself that it is not Ready. An unready pod there is not waited for.
 	NodeDown bool
 
@@ -76,6 +83,8 @@ const (
 	// NotReady lives but is not known to be ready, or its node is gone. It is not added. If it is in the group
 	// already it may go, but never so many of them that the group runs empty.
 	NotReady
+	// HeldBack lives and is selected, and somebody says that it gets no traffic (Held). It is not added, and goes whatever becomes of others.
+	HeldBack
 	// Unselected lives, but the Service or the binding no longer selects it, or it is a node that others are to replace. It goes when
 	// the desired ones are healthy, or have had time for that.
 	Unselected
@@ -87,7 +96,8 @@ const (
 // String is the state as users read it.
 func (s State) String() string {
 	return [...]string{
-		Undetermined: "undetermined", Desired: "desired", NotReady: "not ready", Unselected: "unselected", Terminating: "terminating",
+		Undetermined: "undetermined", Desired: "desired", NotReady: "not ready", HeldBack: "held back", Unselected: "unselected",
+		Terminating: "terminating",
 	}[s]
 }
 
@@ -107,8 +117,10 @@ type Resolution struct {
 	cut string
 	// Skipped says what EndpointSlices list that is not registered; empty when users need not be told.
 	Skipped string
-	// Unseen is for Pass.After.
-	Unseen Unseen
+	// Memory is for Pass.After.
+	Memory
+	// Workloads are the pods that live of the workloads of which pods are being deleted, by Workload; nil where there are none. Read only.
+	Workloads map[string][]*corev1.Pod
 	// portless are the names of the EndpointSlices of the Service that do not have its port.
 	portless map[string]bool
 }
@@ -123,6 +135,8 @@ type Resolver struct {
 	SpotNotices  *SpotNotices
 	Holders      *Holders
 	Selectors    *Selectors
+	// LoadBalancerGates are prefixes of readiness gates that other load balancers open: they hold no pod back.
+	LoadBalancerGates []string
 }
 
 // NewResolver returns one that reads pods and EndpointSlices from the cache, and the rest with reader.
@@ -130,7 +144,7 @@ func NewResolver(reader client.Reader, cache *Cache, lastResort bool) *Resolver 
 	return &Resolver{
 		Cache: cache, reader: reader, lastResort: lastResort,
 		DeletedNodes: &DeletedNodes{at: map[string]time.Time{}}, SpotNotices: &SpotNotices{at: map[string]time.Time{}},
-		Holders: newHolders(), Selectors: newSelectors(),
+		Holders: newHolders(), Selectors: newSelectors(), LoadBalancerGates: readiness.LoadBalancerGates(),
 	}
 }
 
@@ -140,8 +154,14 @@ type Pass struct {
 	nodes map[string]nodeFacts // by name
 	node  corev1.Node          // what the last one was read into
 
-	unseen Unseen // as of the last pass over the binding, nil when that is not known
+	memory Memory // as of the last pass over the binding, zero when that is not known
 	now    time.Time
+}
+
+// Memory is what passes over a binding remember of the cluster. It is not to be changed.
+type Memory struct {
+	Unseen    Unseen
+	Selectors PastSelectors
 }
 
 // ForPass begins a pass.
@@ -180,13 +200,14 @@ func (p *Pass) Resolve(ctx context.Context, binding *v1beta1.TargetGroupBinding,
 		Endpoints: make(map[elbv2.Target]Endpoint, group.Len()), // about as many as there will be
 		Draining:  map[elbv2.Target]*corev1.Pod{},
 		Odd:       map[string]string{},
-		Unseen:    Unseen{},
+		Memory:    Memory{Unseen: Unseen{}},
 		portless:  map[string]bool{},
 	}
 	var err error
 	if res.Service, err = ServiceOf(ctx, p.reader, binding); err != nil {
 		return res, err
 	}
+	res.Selectors = p.memory.Selectors.with(res.Service)
 	var port corev1.ServicePort
 	port, res.Missing, res.Doubt = servicePort(res.Service, binding)
 	r := resolving{p, binding, group, &res, map[elbv2.Target]string{}, map[elbv2.Target]bool{}}

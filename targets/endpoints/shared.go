@@ -92,9 +92,9 @@ func keptOwner(pod *corev1.Pod) []metav1.OwnerReference {
 	return sharedOwners.of(keyOf(string(kept.UID), kept.Name, kept.Kind, kept.APIVersion), []metav1.OwnerReference{kept})
 }
 
-// keptGates are those of the pod that are ours.
+// keptGates are those of the pod that are read.
 func keptGates(pod *corev1.Pod) []corev1.PodReadinessGate {
-	gates := readiness.Kept(pod.Spec.ReadinessGates)
+	gates := slices.Clone(readiness.Kept(pod.Spec.ReadinessGates))
 	parts := make([]string, 0, 8)
 	for _, gate := range gates {
 		parts = append(parts, string(gate.ConditionType))

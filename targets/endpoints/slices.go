@@ -38,7 +38,7 @@ func (r resolving) fromSlices(ctx context.Context, port corev1.ServicePort) erro
 					r.cut(slice)
 					return nil
 				}
-				if err := r.add(ctx, &slice.Endpoints[i], port); err != nil {
+				if err := r.add(ctx, slice, &slice.Endpoints[i], port); err != nil {
 					return err
 				}
 			}
@@ -89,7 +89,7 @@ func addressType(binding *v1beta1.TargetGroupBinding) discoveryv1.AddressType {
 }
 
 // add takes one endpoint of a slice. While a pod moves between two slices it is listed in both.
-func (r resolving) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32) error {
+func (r resolving) add(ctx context.Context, slice *discoveryv1.EndpointSlice, ep *discoveryv1.Endpoint, port int32) error {
 	if ep.TargetRef == nil || ep.TargetRef.Kind != "Pod" || len(ep.Addresses) == 0 {
 		return nil
 	}
@@ -111,9 +111,9 @@ func (r resolving) add(ctx context.Context, ep *discoveryv1.Endpoint, port int32
 	if err != nil {
 		return err
 	}
-	found := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
+	found := r.endpoint(target, pod, node)
 	found.Zone = cmp.Or(ptr.Deref(ep.Zone, ""), node.zone)
-	found.judge(node, ep.Conditions.Ready == nil || *ep.Conditions.Ready)
+	found.judge(node, sliceWord{ready: isReadyIn(ep.Conditions), byHand: isByHand(slice)}, readiness.GateFor(r.binding.Name))
 	r.place(found)
 	return nil
 }
@@ -184,7 +184,7 @@ func (r resolving) place(ep Endpoint) {
 // rank orders endpoints at one address and port, whatever the order of the slices. Of several that are wanted a pod at its gate
 // comes first, as it has to be registered for that to open, and then the pod for which the target is registered.
 func (r resolving) rank(ep Endpoint, owner types.UID) int {
-	out := [...]int{Terminating: 0, NotReady: 2, Undetermined: 4, Desired: 6}[ep.State]
+	out := [...]int{Terminating: 0, HeldBack: 2, NotReady: 4, Undetermined: 6, Desired: 8}[ep.State]
 	if ep.State == Desired && ep.AtGate(readiness.GateFor(r.binding.Name)) {
 		out += 2
 	}
@@ -201,6 +201,15 @@ func newEndpoint(target elbv2.Target, pod *corev1.Pod, node nodeFacts, gate core
 		Proven:      readiness.IsOpenByHealth(pod, gate),
 		ServesUntil: servesUntil(pod, node), LeavesAtOnce: leavesAtOnce(pod),
 	}
+}
+
+// endpoint is the pod's, as far as the pod itself says what is wanted of it.
+func (r resolving) endpoint(target elbv2.Target, pod *corev1.Pod, node nodeFacts) Endpoint {
+	ep := newEndpoint(target, pod, node, readiness.GateFor(r.binding.Name))
+	if closed := readiness.ClosedByOthers(pod, r.LoadBalancerGates); closed != "" {
+		ep.Held, ep.Gate = HeldByGate, closed
+	}
+	return ep
 }
 
 // lives reports whether the pod may serve: an unready one may be ready again, but on a node that is down.
@@ -232,10 +241,10 @@ func (u Unseen) Next(now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// After has the pass know what the last one over the binding found unseen. A pass that does not know that takes no pod for gone only
+// After has the pass know what the last one over the binding has found. A pass that does not know that takes no pod for gone only
 // because it is unseen.
-func (p *Pass) After(last Unseen, now time.Time) *Pass {
-	p.unseen, p.now = last, now
+func (p *Pass) After(last Memory, now time.Time) *Pass {
+	p.memory, p.now = last, now
 	return p
 }
 
@@ -263,7 +272,7 @@ func (r resolving) isAt(target elbv2.Target, uid types.UID) bool {
 
 // isLongUnseen notes that the pod is unseen, and reports whether it has been for long.
 func (r resolving) isLongUnseen(pod podRef) bool {
-	since, known := r.unseen[pod]
+	since, known := r.memory.Unseen[pod]
 	if !known {
 		since = r.now
 	}

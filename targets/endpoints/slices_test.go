@@ -97,7 +97,7 @@ func TestWhyUnlistedIsAsThePassFoundIt(t *testing.T) {
 	pod, slice := newPod("web-0", "10.0.0.1"), newSlice("web-1", newPod("web-0", "10.0.0.1"))
 	cache := NewCache()
 	cache.slices().change(nil, slice)
-	res := Resolution{Service: fixture.Service(), Endpoints: map[elbv2.Target]Endpoint{}, Unseen: Unseen{},
+	res := Resolution{Service: fixture.Service(), Endpoints: map[elbv2.Target]Endpoint{}, Memory: Memory{Unseen: Unseen{}},
 		Odd: map[string]string{}, portless: map[string]bool{}}
 	r := resolving{Pass: NewResolver(nil, cache, false).ForPass(), binding: newBinding(), group: ownedGroup(""), res: &res}
 	if err := r.fromSlices(t.Context(), corev1.ServicePort{Name: "http"}); err != nil {

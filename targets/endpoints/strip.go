@@ -80,7 +80,8 @@ func leavesAtOnce(pod *corev1.Pod) bool {
 	return err == nil && !keep
 }
 
-// keptConditions are those of the gates, whether the containers are ready, and whether a node guard may leave; each once.
+// keptConditions are those of the gates, whether the containers are ready, and whether a node guard may leave; each once. Of the gates of
+// others only the status is read.
 func keptConditions(conditions []corev1.PodCondition, gates []corev1.PodReadinessGate) []corev1.PodCondition {
 	wanted := []corev1.PodConditionType{corev1.ContainersReady, readiness.MayLeave}
 	for _, gate := range gates {
@@ -90,6 +91,9 @@ func keptConditions(conditions []corev1.PodCondition, gates []corev1.PodReadines
 	for _, c := range conditions {
 		if i := slices.Index(wanted, c.Type); i >= 0 {
 			c.Type = wanted[i] // that string is in memory already
+			if _, ours := readiness.BindingOf(c.Type); !ours && c.Type != corev1.ContainersReady && c.Type != readiness.MayLeave {
+				c = corev1.PodCondition{Type: c.Type, Status: c.Status}
+			}
 			out = append(out, c)
 			wanted = slices.Delete(wanted, i, i+1)
 		}
@@ -114,7 +118,7 @@ func StripSlice(o any) (any, error) {
 		TypeMeta: slice.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: slice.Namespace, Name: slice.Name, UID: slice.UID, ResourceVersion: slice.ResourceVersion,
-			Labels: map[string]string{discoveryv1.LabelServiceName: slice.Labels[discoveryv1.LabelServiceName]},
+			Labels: keptSliceLabels(slice.Labels),
 		},
 		AddressType: slice.AddressType, Ports: keptPorts(slice.Ports), Endpoints: make([]discoveryv1.Endpoint, len(slice.Endpoints)),
 	}
@@ -122,7 +126,7 @@ func StripSlice(o any) (any, error) {
 	for i, ep := range slice.Endpoints {
 		stripped.Endpoints[i] = discoveryv1.Endpoint{
 			Addresses:  ep.Addresses[:min(len(ep.Addresses), 1)],
-			Conditions: discoveryv1.EndpointConditions{Ready: shared(ready, ep.Conditions.Ready)},
+			Conditions: discoveryv1.EndpointConditions{Ready: shared(ready, ptr.To(isReadyIn(ep.Conditions)))},
 		}
 		if len(ptr.Deref(ep.Zone, "")) <= maxZone {
 			stripped.Endpoints[i].Zone = shared(zones, ep.Zone)
@@ -140,6 +144,15 @@ func StripSlice(o any) (any, error) {
 // keptProtocols are shared by all ports.
 var keptProtocols = map[corev1.Protocol]*corev1.Protocol{
 	corev1.ProtocolUDP: ptr.To(corev1.ProtocolUDP), corev1.ProtocolSCTP: ptr.To(corev1.ProtocolSCTP),
+}
+
+// keptSliceLabels are the Service, and who writes the slice.
+func keptSliceLabels(labels map[string]string) map[string]string {
+	kept := map[string]string{discoveryv1.LabelServiceName: labels[discoveryv1.LabelServiceName]}
+	if labels[discoveryv1.LabelManagedBy] == sliceController {
+		kept[discoveryv1.LabelManagedBy] = sliceController
+	}
+	return kept
 }
 
 func keptPorts(ports []discoveryv1.EndpointPort) []discoveryv1.EndpointPort {

@@ -222,10 +222,10 @@ func TestStripPodBoundsWhatItKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	stripped := got.(*corev1.Pod)
-	if size, most := stripped.Size(), 100*(readiness.MaxGates+10); size > most {
+	if size, most := stripped.Size(), 100*(readiness.MaxKept+10); size > most {
 		t.Errorf("%d bytes are kept of %d, want at most %d", size, pod.Size(), most)
 	}
-	if !readiness.HasTooMany(stripped) || len(stripped.Labels) > 0 || len(stripped.Status.Conditions) > readiness.MaxGates+2 {
+	if !readiness.HasTooMany(stripped) || len(stripped.Labels) > 0 || len(stripped.Status.Conditions) > readiness.MaxKept+2 {
 		t.Errorf("too many gates: %v, %d labels, %d conditions", readiness.HasTooMany(stripped), len(stripped.Labels), len(stripped.Status.Conditions))
 	}
 }
@@ -299,7 +299,8 @@ func TestStripSliceKeepsWhatIsRead(t *testing.T) {
 	slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.3"}}) // is no pod's, and in no zone
 	want := slice.DeepCopy()
 	want.Endpoints[0].TargetRef.Namespace = "" // the slice's own
-	slice.Labels["endpointslice.kubernetes.io/managed-by"] = "endpointslice-controller.k8s.io"
+	want.Endpoints[2].Conditions.Ready = ptr.To(true)
+	slice.Labels["endpointslice.kubernetes.io/skip-mirror"] = "true"
 	slice.Endpoints[0].NodeName = ptr.To("node-1")
 	slice.Endpoints[0].Conditions.Serving = ptr.To(true)
 	slice.Endpoints[0].Hints = &discoveryv1.EndpointHints{ForZones: []discoveryv1.ForZone{{Name: "eu-west-1a"}}}

@@ -67,11 +67,16 @@ type clusterReader struct {
 	reader    *apiReader
 	resolvers map[string]*endpoints.Resolver // by namespace
 	labelled  map[string]bool                // by namespace: it has the label by which targetgate registers beside the incumbent
+
+	loadBalancerGates []string
 }
 
 // newClusterReader returns one that reads from the API server itself, where there are no indexes.
 func newClusterReader(reader client.Reader) *clusterReader {
-	return &clusterReader{reader: newAPIReader(reader), resolvers: map[string]*endpoints.Resolver{}, labelled: map[string]bool{}}
+	return &clusterReader{
+		reader: newAPIReader(reader), resolvers: map[string]*endpoints.Resolver{}, labelled: map[string]bool{},
+		loadBalancerGates: readiness.LoadBalancerGates(),
+	}
 }
 
 // Resolve is what explanations take for the registrar's Resolution of the binding, from an API server without indexes. Tests of the
@@ -128,8 +133,10 @@ func (c *clusterReader) resolver(ctx context.Context, namespace string) (*endpoi
 	if err != nil {
 		return nil, err
 	}
-	c.resolvers[namespace] = endpoints.NewResolver(c.reader, found, true)
-	return c.resolvers[namespace], nil
+	r := endpoints.NewResolver(c.reader, found, true)
+	r.LoadBalancerGates = c.loadBalancerGates
+	c.resolvers[namespace] = r
+	return r, nil
 }
 
 // pods are those of the namespace; read only.

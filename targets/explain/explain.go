@@ -30,6 +30,8 @@ type Explainer struct {
 	Lease, BesideLease client.ObjectKey
 	// WebhookConfiguration is the name of the MutatingWebhookConfiguration that says which pods get gates.
 	WebhookConfiguration string
+	// LoadBalancerGates are as the Registrar's; nil are the default ones.
+	LoadBalancerGates []string
 
 	cluster *clusterReader
 }
@@ -37,6 +39,9 @@ type Explainer struct {
 // New returns an Explainer over these.
 func New(e Explainer) *Explainer {
 	e.cluster = newClusterReader(e.Reader)
+	if e.LoadBalancerGates != nil {
+		e.cluster.loadBalancerGates = e.LoadBalancerGates
+	}
 	return &e
 }
 

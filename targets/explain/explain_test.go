@@ -35,6 +35,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	fakeelbv2 "github.com/targetgate/targetgate/aws/elbv2/fake"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/fixture"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -92,7 +93,7 @@ func newWorld() *world {
 			},
 		},
 		slice: &discoveryv1.EndpointSlice{
-			ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+			ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: fixture.SliceLabels("web")},
 			AddressType: discoveryv1.AddressTypeIPv4,
 			Ports:       []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](8080)}},
 			Endpoints: []discoveryv1.Endpoint{{
@@ -481,8 +482,21 @@ func TestExplainNamesTheCause(t *testing.T) {
 		"another one's gate": {
 			func(w *world) {
 				w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "example.com/other"})
+				w.slice.Endpoints[0].Conditions.Ready = ptr.To(true)
 			},
 			[]string{"waiting gate: open, and the pod is not Ready as someone else's gate is closed: example.com/other"},
+		},
+		"another one's gate, as the slice says by now": {
+			func(w *world) {
+				w.pod.Spec.ReadinessGates = append(w.pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: "example.com/other"})
+			},
+			[]string{
+				"waiting pod: gets no traffic, as its readiness gate example.com/other is not True", "See who sets the pod's condition example.com/other",
+			},
+		},
+		"a slice written by hand": {
+			func(w *world) { delete(w.slice.Labels, discoveryv1.LabelManagedBy) },
+			[]string{"waiting pod: gets no traffic, as its EndpointSlice says that it is not ready", "See who writes the Service's EndpointSlices"},
 		},
 		"pod has ended": {
 			func(w *world) { w.pod.Status.Phase, w.pod.Status.Reason = corev1.PodFailed, "Evicted" },

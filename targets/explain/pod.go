@@ -95,18 +95,56 @@ func (e endpointState) podLink() Link {
 	ready := readiness.Condition(e.pod, corev1.ContainersReady)
 	containersReady := ready != nil && ready.Status == corev1.ConditionTrue
 	switch {
-	case e.endpoint != nil && e.endpoint.State == endpoints.Terminating:
+	case e.isHeld():
+		return e.heldLink()
+	case e.is(endpoints.Terminating):
 		return link("pod", Waiting, "leaves the target group, as its node %q is going away: its owner replaces it on another node",
 			e.pod.Spec.NodeName)
-	case containersReady && e.endpoint != nil && e.endpoint.State == endpoints.NotReady:
+	case containersReady && e.is(endpoints.NotReady):
 		return link("pod", Broken, "its containers are ready, but its node %q is not, or is gone", e.pod.Spec.NodeName).
 			advise("See the node: kubectl describe node %s; pods of a node that is gone are deleted within two minutes", e.pod.Spec.NodeName)
 	case containersReady:
 		return link("pod", OK, "its containers have been ready since %s", stamp(ready.LastTransitionTime.Time))
-	case e.endpoint != nil && e.endpoint.State == endpoints.Desired:
+	case e.is(endpoints.Desired):
 		return link("pod", OK, "its containers are not ready, but the Service publishes it all the same")
 	}
 	return e.unreadyLink()
+}
+
+// is reports whether the pod is an endpoint in that state.
+func (e endpointState) is(s endpoints.State) bool { return e.endpoint != nil && e.endpoint.State == s }
+
+func (e endpointState) isHeld() bool {
+	return e.endpoint != nil && (e.endpoint.Held != endpoints.NotHeld || e.endpoint.Waits)
+}
+
+// heldLink is about a pod that somebody else keeps from getting traffic.
+func (e endpointState) heldLink() Link {
+	if e.endpoint.Waits {
+		return link("pod", Waiting, "its containers are ready, and it waits to be Ready: %s", e.closedByOthers())
+	}
+	l := link("pod", Waiting, "gets no traffic, as %s", e.endpoint.Why())
+	switch e.endpoint.Held {
+	case endpoints.HeldByGate:
+		return l.advise("See who sets the pod's condition %s, and why it is not True. If it is another load balancer's, and waits for this one, "+
+			"name its prefix in --load-balancer-gate-prefixes", e.endpoint.Gate)
+	case endpoints.HeldBySlice:
+		return l.advise("See who writes the Service's EndpointSlices: kubectl -n %s get endpointslices -l kubernetes.io/service-name=%s -o yaml",
+			e.pod.Namespace, e.binding.Spec.ServiceRef.Name)
+	default:
+		return l.advise("Give the pod the labels that the Service selects, if it is to get traffic again")
+	}
+}
+
+// closedByOthers names the gates of other bindings or load balancers that are closed.
+func (e endpointState) closedByOthers() string {
+	var closed []string
+	for _, gate := range e.pod.Spec.ReadinessGates {
+		if !readiness.IsOpen(e.pod, gate.ConditionType) {
+			closed = append(closed, string(gate.ConditionType))
+		}
+	}
+	return "without a gate of this binding, it is registered once its other readiness gates are open: " + strings.Join(closed, ", ")
 }
 
 // unreadyLink says what keeps the containers from being ready.
@@ -180,23 +218,13 @@ func (e endpointState) gateLink() Link {
 		return link("gate", Waiting, "closed, and has no condition yet")
 	case condition.Status != corev1.ConditionTrue:
 		return link("gate", Waiting, "closed since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
-	case otherGate(e.pod) != "":
-		return link("gate", Waiting, "open, and the pod is not Ready as someone else's gate is closed: %s", otherGate(e.pod))
+	case readiness.ClosedByOthers(e.pod, nil) != "":
+		return link("gate", Waiting, "open, and the pod is not Ready as someone else's gate is closed: %s", readiness.ClosedByOthers(e.pod, nil))
 	case condition.Reason != "":
 		return link("gate", OK, "open since %s: %s: %s", stamp(condition.LastTransitionTime.Time), condition.Reason, condition.Message)
 	default:
 		return link("gate", OK, "open since %s: the load balancer found the pod healthy", stamp(condition.LastTransitionTime.Time))
 	}
-}
-
-// otherGate is a gate of the pod that is not targetgate's and is not open, empty when there is none.
-func otherGate(pod *corev1.Pod) corev1.PodConditionType {
-	for _, gate := range pod.Spec.ReadinessGates {
-		if _, ours := readiness.BindingOf(gate.ConditionType); !ours && !readiness.IsOpen(pod, gate.ConditionType) {
-			return gate.ConditionType
-		}
-	}
-	return ""
 }
 
 // ungatedLink says why the pod has no gate: it gets one at its creation or never.
@@ -257,4 +285,15 @@ func (e endpointState) scopeUnread() string {
 	}
 	return fmt.Sprintf("it has no label %s=%s, and which other labels the webhook goes by could not be read: %v",
 		readiness.InjectLabel, readiness.InjectEnabled, e.scopeErr)
+}
+
+// unwantedTarget is of an endpoint that the registrar does not add now; the links before say why.
+func (e endpointState) unwantedTarget() Link {
+	switch e.endpoint.State {
+	case endpoints.NotReady:
+		return link("target", Waiting, "%s will be registered once the pod's containers and its node are ready", e.endpoint.Target)
+	case endpoints.HeldBack:
+		return link("target", Waiting, "%s will be registered when nobody holds the pod back any longer", e.endpoint.Target)
+	}
+	return link("target", Waiting, "%s is %s", e.endpoint.Target, e.endpoint.State)
 }

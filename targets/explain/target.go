@@ -90,14 +90,6 @@ func (e endpointState) readTarget() Link {
 	}
 }
 
-// unwantedTarget is of an endpoint that the registrar does not add now; the links before say why.
-func (e endpointState) unwantedTarget() Link {
-	if e.endpoint.State == endpoints.NotReady {
-		return link("target", Waiting, "%s will be registered once the pod's containers and its node are ready", e.endpoint.Target)
-	}
-	return link("target", Waiting, "%s is %s", e.endpoint.Target, e.endpoint.State)
-}
-
 // unregistered is of a target that should be registered.
 func (e endpointState) unregistered() Link {
 	fresh := e.now.Sub(changedAt(e.binding)) < promptness

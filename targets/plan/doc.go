@@ -4,9 +4,12 @@
 // Package plan decides what one pass does about a target group, from values alone.
 //
 //	plan.go        Make: which targets to register, and which to deregister as they are another pod's
-//	removal.go     which targets to deregister because their pods are no longer selected, their nodes are to be replaced, or they are not
-//	               ready (unless they are kept, as too few others are healthy)
+//	removal.go     which targets to deregister because their pods are no longer selected, or their nodes are to be replaced
+//	unready.go     which targets to deregister because they are not ready, unless too few of those that served together serve, or because
+//	               somebody holds their pods back
 //	leaving.go     by when the target of a pod that leaves must be deregistered (its deadline), and whether it waits for a replacement
+//	replacement.go whether there is one
+//	kept.go        what users are told of targets that stay although their pods get no traffic by Kubernetes' word
 //	room.go        which registrations do not fit into a full group, and which targets that wait for others make room
 //	hold.go        what lack of consent keeps from happening
 //	foreign.go     which targets that nothing in the cluster explains are somebody else's and stay, and which go

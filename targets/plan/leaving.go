@@ -72,6 +72,7 @@ type Leaving struct {
 // leaver is what is remembered of a pod that leaves.
 type leaver struct {
 	before    int       // healthy targets when a pass first found that it leaves, itself included
+	since     time.Time // when a pass first found that it leaves
 	deletedAt time.Time // when a pass first found that it is deleted, by our clock; a notice to its node may come before that
 }
 
@@ -100,6 +101,7 @@ func (p *Plan) addLeaving(in Input) {
 		}
 	}
 	p.keepTillReplaced(in, keep)
+	p.noteLeavers(in)
 	p.noteCutShort(in)
 }
 
@@ -148,9 +150,10 @@ func (in Input) mayStay(ep endpoints.Endpoint, t targetgroup.Target, d targetgro
 // keepTillReplaced has as many of the targets stay as are missing to what there was before; the last deadlines are those that stay.
 func (p *Plan) keepTillReplaced(in Input, targets []elbv2.Target) {
 	slices.SortFunc(targets, func(a, b elbv2.Target) int { return p.byDeadline(b, a) })
-	stay := in.countStaying()
+	stay, coming := in.countStaying(), in.coming(targets)
 	for _, target := range targets {
-		if in.Group.Complete() && stay >= p.Leaving.needed(in.Endpoints[target].UID) {
+		ep := in.Endpoints[target]
+		if in.Group.Complete() && (stay >= p.Leaving.needed(ep.UID) || !p.isAwaited(in, ep, coming)) {
 			continue
 		}
 		p.keep(target, true)
@@ -210,7 +213,7 @@ func (in Input) nextLeaving() Leaving {
 		}
 		known, ok := in.Leaving.pods[ep.UID]
 		if !ok {
-			known = leaver{before: healthy}
+			known = leaver{before: healthy, since: in.Now}
 		}
 		if known.deletedAt.IsZero() && !deletedAt(ep).IsZero() {
 			known.deletedAt = in.Now

@@ -30,9 +30,21 @@ var leavingPolicy = Policy{MinReadyPercent: 50, Lead: Lead{ALB: 20 * time.Second
 func deletedPod(deleted time.Time, sleep time.Duration) endpoints.Endpoint {
 	const grace = 600
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		DeletionTimestamp: ptr.To(metav1.NewTime(deleted.Add(grace * time.Second))), DeletionGracePeriodSeconds: ptr.To[int64](grace),
+		OwnerReferences: madeBy("web"), DeletionTimestamp: ptr.To(metav1.NewTime(deleted.Add(grace * time.Second))), DeletionGracePeriodSeconds: ptr.To[int64](grace),
 	}}
 	return endpoints.Endpoint{Target: one, UID: "a", State: endpoints.Terminating, Pod: pod, ServesUntil: deleted.Add(sleep)}
+}
+
+// madeBy is the controller of a pod: the ReplicaSet of that name.
+func madeBy(set string) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{Kind: "ReplicaSet", Name: set, UID: types.UID(set), Controller: ptr.To(true)}}
+}
+
+// newcomer is a pod of the ReplicaSet, created then, whose containers are not ready.
+func newcomer(set string, created time.Time) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		UID: types.UID(fmt.Sprintf("new %s %s", set, created)), OwnerReferences: madeBy(set), CreationTimestamp: metav1.NewTime(created),
+	}}
 }
 
 func TestDeadlineOfADeregistration(t *testing.T) {
@@ -142,6 +154,7 @@ func (c *cluster) wait(d time.Duration) {
 // pass makes a plan, and deregisters what it lets go.
 func (c *cluster) pass() {
 	c.plan = Make(Input{
+		Workloads: map[string][]*corev1.Pod{"ReplicaSet web": slices.Repeat([]*corev1.Pod{newcomer("web", c.now)}, 10)},
 		Endpoints: c.pods, Mine: all, Policy: c.policy, Leaving: c.leaving, Now: c.now,
 		Group: targetgroup.Snapshot{Targets: c.group, ReadAt: c.now, Settings: &v1beta1.TargetGroupSettings{Protocol: "HTTP"}},
 	})

@@ -44,10 +44,12 @@ func (p Policy) GroupFull() string {
 type Input struct {
 	Endpoints   map[elbv2.Target]endpoints.Endpoint
 	Group       targetgroup.Snapshot
-	Nodes       bool                    // the endpoints are nodes
-	Shared      bool                    // others register targets in the group, too, and what is ours is written down
-	Withheld    bool                    // there is no consent to register anything
-	Mine        func(elbv2.Target) bool // the target may be deregistered: in a shared group, it was registered for this binding
+	Nodes       bool                     // the endpoints are nodes
+	Gate        corev1.PodConditionType  // of the binding
+	Workloads   map[string][]*corev1.Pod // of pods that are being deleted: what lives of each
+	Shared      bool                     // others register targets in the group, too, and what is ours is written down
+	Withheld    bool                     // there is no consent to register anything
+	Mine        func(elbv2.Target) bool  // the target may be deregistered: in a shared group, it was registered for this binding
 	Policy      Policy
 	UnreadyKept UnreadyKept
 	Leaving     Leaving
@@ -70,16 +72,17 @@ type Plan struct {
 	LeftOut  map[elbv2.Target]struct{} // wanted, but the group holds as many as it may
 	Withheld map[elbv2.Target]struct{} // wanted, but there is no consent
 
-	Nobodys     []elbv2.Target // of Deregister, those that nothing in the cluster explains
-	TimedOut    []elbv2.Target // of Deregister, those whose replacements did not become healthy in time
-	CutShort    []*corev1.Pod  // of Deregister, those whose deletion gives them less time than they have, and too little
-	UnreadyKept UnreadyKept    // whether unready targets stay, because too few others are healthy
-	Leaving     Leaving        // what the next pass has to know of pods that leave
-	Foreign     Foreign        // what it has to know of targets that nothing in the cluster explains
-	AsksOwner   bool           // whose targets are has to be found out by the group's tags
-	ReplacedAt  time.Time      // since when replaced targets wait for others to be found healthy, zero when none does
-	NodesStay   int            // nodes that are to be replaced, and that stay until as many others are healthy or they end
-	NextChange  time.Duration  // when a wait ends by itself, 0 when none does
+	Nobodys     []elbv2.Target        // of Deregister, those that nothing in the cluster explains
+	TimedOut    []elbv2.Target        // of Deregister, those whose replacements did not become healthy in time
+	CutShort    []*corev1.Pod         // of Deregister, those whose deletion gives them less time than they have, and too little
+	UnreadyKept UnreadyKept           // whether unready targets stay, because too few others are healthy
+	Leaving     Leaving               // what the next pass has to know of pods that leave
+	Foreign     Foreign               // what it has to know of targets that nothing in the cluster explains
+	AsksOwner   bool                  // whose targets are has to be found out by the group's tags
+	ReplacedAt  time.Time             // since when replaced targets wait for others to be found healthy, zero when none does
+	Kept        map[elbv2.Target]Kept // targets of pods that get no traffic by Kubernetes' word, which stay for longer than moments
+	NodesStay   int                   // nodes that are to be replaced, and that stay until as many others are healthy or they end
+	NextChange  time.Duration         // when a wait ends by itself, 0 when none does
 }
 
 // Why targets are deregistered, as the log says it.
@@ -97,12 +100,20 @@ const (
 	whyDeleted     = "the binding is deleted"
 )
 
+// whyHeld is that for pods that are held back.
+var whyHeld = map[endpoints.Held]string{
+	endpoints.HeldByGate:   "a readiness gate of somebody else is not True",
+	endpoints.HeldBySlice:  "its EndpointSlice says that it is not ready",
+	endpoints.HeldByLabels: "its labels were changed",
+}
+
 // Make compares what should be in the group with what is there. Before the first reading it only lets pods leave: what is already
 // registered is not known yet.
 func Make(in Input) Plan {
 	p := Plan{
 		Leaving: in.Leaving, Foreign: in.Foreign,
 		Changes: targetgroup.Changes{
+			Nodes:       in.Nodes,
 			Register:    targetgroup.Registrations{},
 			NodeZones:   map[elbv2.Target]string{},
 			Deregister:  targetgroup.Deregistrations{},

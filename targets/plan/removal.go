@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"maps"
 	"time"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
@@ -12,91 +11,6 @@ import (
 	"github.com/targetgate/targetgate/targets/retry"
 	"github.com/targetgate/targetgate/targets/targetgroup"
 )
-
-// UnreadyPause is how long a pod must be unready before its target may go: the default period of a readiness probe.
-// Probes that fail for one common cause fail one after the other within a period, and whether too many do is only known
-// when it is over.
-const UnreadyPause = 10 * time.Second
-
-// addUnready deregisters pods that are not ready, if enough others are healthy: at once where the node is down, after a pause where it
-// is only the pod. Otherwise all stay, which it reports: the load balancer's own health checks know better which of them to send
-// to, and when all fail it sends to all. Nodes also stay while only such ones are healthy.
-func (p *Plan) addUnready(in Input) (keepsUnready bool) {
-	atOnce, due := targetgroup.Deregistrations{}, targetgroup.Deregistrations{}
-	for target, ep := range in.removable(endpoints.NotReady) {
-		p.Unwanted[target] = endpoints.NotReady
-		switch since := in.unwantedSince(target, endpoints.NotReady); {
-		case ep.NodeDown: // one cause for all of its pods, and no probe will pass again
-			atOnce[target] = targetgroup.Deregistration{Why: whyNodeDown}
-		case in.Now.Sub(since) < UnreadyPause:
-			p.NextChange = retry.Soonest(p.NextChange, since.Add(UnreadyPause).Sub(in.Now))
-		case in.Group.Targets[target].ReadAt.Before(since): // who is healthy may be different by now
-			p.NextChange = retry.Soonest(p.NextChange, time.Second)
-		default:
-			due[target] = targetgroup.Deregistration{Why: whyNotReady}
-		}
-	}
-	if len(atOnce)+len(due) == 0 {
-		return false
-	}
-	if p.keepsUnready(in, due) {
-		return in.someRegistered(atOnce) || in.someRegistered(due)
-	}
-	if wait := in.UnreadyKept.pause(in.Now); wait > 0 && len(due) > 0 {
-		p.NextChange = retry.Soonest(p.NextChange, wait)
-		clear(due)
-	}
-	maps.Copy(p.Deregister, atOnce)
-	maps.Copy(p.Deregister, due)
-	return false
-}
-
-// keepsUnready reports whether too few wanted targets are healthy to let the unready ones go. Of nodes one must be, if one of the unready
-// is: all others may have no pods.
-func (p *Plan) keepsUnready(in Input, due targetgroup.Deregistrations) bool {
-	if enough := p.EnoughHealthy(in.Endpoints, in.Group.Targets, in.Policy, in.serves); !enough || !in.Nodes {
-		return !enough
-	}
-	wanted, unready := false, false
-	for target, ep := range in.Endpoints {
-		if in.passesChecks(target) {
-			_, goes := due[target]
-			wanted, unready = wanted || ep.State == endpoints.Desired, unready || goes
-		}
-	}
-	return unready && !wanted
-}
-
-func (in Input) passesChecks(target elbv2.Target) bool {
-	return in.Group.Targets[target].Health.State == elbv2.StateHealthy
-}
-
-// someRegistered reports whether one of the targets is not missing: only such a one can be kept.
-func (in Input) someRegistered(targets targetgroup.Deregistrations) bool {
-	for target := range targets {
-		if !in.Group.Targets[target].IsMissing() {
-			return true
-		}
-	}
-	return false
-}
-
-// pause is how long unready pods still stay after too many were unready: they recover one after the other, too.
-func (k UnreadyKept) pause(now time.Time) time.Duration {
-	if k.Now {
-		return UnreadyPause
-	}
-	return max(0, UnreadyPause-now.Sub(k.EndedAt))
-}
-
-// next is the state after a pass that keeps unready pods or does not.
-func (k UnreadyKept) next(keeps bool, now time.Time) UnreadyKept {
-	if k.Now && !keeps {
-		k.EndedAt = now
-	}
-	k.Now = keeps
-	return k
-}
 
 // EnoughHealthy reports whether at least Policy.MinReadyPercent of the pods that the Service selects are ready, and their targets in a
 // state that serves. Those that the plan leaves out do not count: they are ready, and cannot be healthy.
@@ -107,7 +21,7 @@ func (p *Plan) EnoughHealthy(
 	for target, ep := range listed {
 		_, leftOut := p.LeftOut[target]
 		switch t := group[target]; {
-		case leftOut, ep.State == endpoints.Unselected, ep.State == endpoints.Terminating:
+		case leftOut, ep.State == endpoints.Unselected, ep.State == endpoints.Terminating, ep.State == endpoints.HeldBack:
 			continue
 		case ep.State == endpoints.Desired && t.Presence == targetgroup.Registered && serves(t.Health.State):
 			healthy++
@@ -130,6 +44,13 @@ func (in Input) serves(state elbv2.State) bool {
 // to serve since, or has had time for it, and those can take over.
 func (p *Plan) addReplaced(in Input) {
 	targets := in.removable(endpoints.Unselected)
+	for target, ep := range targets {
+		if ep.Held != endpoints.NotHeld {
+			p.Unwanted[target] = endpoints.Unselected
+			p.Deregister[target] = targetgroup.Deregistration{Why: whyHeld[ep.Held]}
+			delete(targets, target)
+		}
+	}
 	others := p.replacements(in, targets)
 	makeRoom := p.roomMakers(in, targets, others)
 	for target, ep := range targets {
@@ -144,6 +65,9 @@ func (p *Plan) addReplaced(in Input) {
 		case wait > 0:
 			p.ReplacedAt = others.since
 			p.NextChange = retry.Soonest(p.NextChange, wait)
+			p.noteKept(in, target, Kept{
+				For: UntilSuccessorServes, Since: in.unwantedSince(target, endpoints.Unselected), By: in.Now.Add(wait),
+			})
 		case canGo || !in.toReplace(ep):
 			p.Deregister[target] = targetgroup.Deregistration{Why: in.whyReplaced(ep) + whyInVain}
 			p.TimedOut = append(p.TimedOut, target)

@@ -21,6 +21,10 @@ const (
 	reasonTargetMissing = "TargetMissing"
 	// reasonDeregisteredLate is of targets that AWS let go after the deadline.
 	reasonDeregisteredLate = "DeregisteredLate"
+	// reasonTargetKept is of pods that get no traffic by Kubernetes' word, and are targets.
+	reasonTargetKept = "TargetKept"
+	// reasonInvalidAnnotation is of an annotation that is ignored, as it is wrong.
+	reasonInvalidAnnotation = "InvalidAnnotation"
 )
 
 // Notices are what users are told of a pass beside the conditions, by a key that stays while the cause lasts.
@@ -55,6 +59,14 @@ func Notices(
 				"still send requests to it. Set no grace period when you drain, evict or delete, so that the pod's own applies (%d s)",
 			*pod.DeletionGracePeriodSeconds, *pod.Spec.TerminationGracePeriodSeconds)}
 	}
+	for _, k := range p.Kept {
+		tell := events.Normal
+		if k.For == plan.UntilEnoughServe {
+			tell = events.Warning
+		}
+		out[fmt.Sprintf("kept %d %s", k.For, k.Pod.UID)] = events.Notice{On: k.Pod, Event: tell(reasonTargetKept, "Deregister",
+			"The pod is %s", k.Words())}
+	}
 	if delayDenied != nil { // nothing that is done depends on it
 		add("delay", events.Normal("DeregistrationDelayUnknown", "Reconcile",
 			"The status does not show the deregistration delay, as elasticloadbalancing:DescribeTargetGroupAttributes is not allowed; "+
@@ -67,6 +79,17 @@ func Notices(
 func AddPortNotice(found map[string]events.Notice, binding *v1beta1.TargetGroupBinding, doubt string) {
 	if doubt != "" {
 		found["port "+doubt] = events.Notice{On: binding, Event: events.Warning("PortDoubtful", "Reconcile", "%s", doubt)}
+	}
+}
+
+// AnnotationNotices are what users are told of annotations that are wrong, of the binding or of its Service.
+func AnnotationNotices(binding *v1beta1.TargetGroupBinding, ofService map[string]string) map[string]events.Notice {
+	_, _, fault := binding.MinReadyPercent(ofService)
+	if fault == "" {
+		return nil
+	}
+	return map[string]events.Notice{
+		fault: {On: binding, Event: events.Warning(reasonInvalidAnnotation, "Reconcile", "%s", fault)},
 	}
 }
 

@@ -65,6 +65,7 @@ func fillStatus(status *v1beta1.TargetGroupBindingStatus, binding *v1beta1.Targe
 	}
 	in.fillNetworking(status, now)
 	in.fillForeign(status, binding, now)
+	in.fillKept(status, now)
 	if in.Complete {
 		status.Targets = conditions.CountTargets(in.Group.Targets)
 	}
@@ -108,6 +109,19 @@ func (in Input) fillForeign(status *v1beta1.TargetGroupBindingStatus, binding *v
 	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: v1beta1.ConditionForeignTargets, Status: metav1.ConditionTrue, Reason: reason, ObservedGeneration: in.Generation,
 		Message: events.Cut(ownership.ForeignMessage(binding, why, targets)), LastTransitionTime: now,
+	})
+}
+
+// fillKept sets the condition TargetsKept, which a binding has while pods that get no traffic by Kubernetes' word stay targets.
+func (in Input) fillKept(status *v1beta1.TargetGroupBindingStatus, now metav1.Time) {
+	reason, message := in.Plan.WhyKept()
+	if reason == "" {
+		apimeta.RemoveStatusCondition(&status.Conditions, v1beta1.ConditionTargetsKept)
+		return
+	}
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1beta1.ConditionTargetsKept, Status: metav1.ConditionTrue, Reason: reason, Message: events.Cut(message),
+		ObservedGeneration: in.Generation, LastTransitionTime: now,
 	})
 }
 
@@ -213,8 +227,8 @@ func (in Input) degraded() metav1.Condition {
 		c.Reason, c.Message = awsReason(err), awserr.Message(err)
 	case in.Plan.UnreadyKept.Now:
 		c.Reason = v1beta1.ReasonUnreadyPodsKept
-		c.Message = fmt.Sprintf("Fewer than %d %% of the pods or nodes are ready and healthy (--min-ready-percent), or the only healthy nodes "+
-			"are unready: unready ones stay registered", in.Policy.MinReadyPercent)
+		c.Message = fmt.Sprintf("Unready pods or nodes stay registered, as of the targets that served together less than %d %% serve "+
+			"(min-ready-percent), or as the only healthy nodes are unready", in.Policy.MinReadyPercent)
 	case in.Hold.Reason != "":
 		c.Reason, c.Message = in.Hold.Reason, in.Hold.Message
 	case in.Skipped != "":

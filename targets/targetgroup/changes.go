@@ -48,6 +48,8 @@ type Changes struct {
 	AdoptFrom  Registrations           // of Adopt, those that were registered for another pod, and which
 	Deregister Deregistrations
 
+	Nodes bool // the targets are nodes
+
 	Shared      map[elbv2.Target]struct{}        // several pods live at the address
 	Unexplained map[elbv2.Target]struct{}        // by no pod: they go if a later reading shows them still
 	Unwanted    map[elbv2.Target]endpoints.State // why targets should go that are in the group: NotReady or Unselected

@@ -10,6 +10,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/budget"
 	"github.com/targetgate/targetgate/aws/elbv2"
+	"github.com/targetgate/targetgate/targets/endpoints"
 	"github.com/targetgate/targetgate/targets/retry"
 )
 
@@ -43,9 +44,15 @@ func (g *Group) planDeregistrations(changes Changes, now time.Time) (wait time.D
 		_, unexplained := changes.Unexplained[id]
 		t.explain(!unexplained)
 		t.unwant(changes.Unwanted[id], now)
+		t.serve(t.Unwanted == endpoints.Undetermined && t.Presence == Registered && serves(t.Health.State, changes.Nodes), now)
 	}
 	underWay := func(id elbv2.Target) bool { t, known := g.seen.targets[id]; return known && t.Deregistering }
 	return g.deregistration.plan(changes.Deregister, changes.Generation, underWay, now)
+}
+
+// serves reports whether a target in that state takes its part. Of nodes it is enough that the first checks are over: see plan.
+func serves(s elbv2.State, nodes bool) bool {
+	return s == elbv2.StateHealthy || nodes && s != "" && s != elbv2.StateInitial
 }
 
 // hasNew reports whether a target has to go that had not when the failed call began: it does not wait for the back-off. One

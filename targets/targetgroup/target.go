@@ -47,6 +47,10 @@ type Target struct {
 	Unwanted      endpoints.State // why the target should go although it is still in the group: NotReady or Unselected
 	UnwantedSince time.Time       // when a pass first found that
 
+	// Served: it has taken its part for its owner, since ServedFrom and until ServedUntil: zero where that was before our time, or lasts.
+	Served                  bool
+	ServedFrom, ServedUntil time.Time
+
 	Zone string // the Availability Zone to name to deregister: what AWS shows, or before that what the registration named
 }
 
@@ -63,6 +67,7 @@ const (
 // own says for which pod the target is registered, since when.
 func (t *Target) own(uid types.UID, since time.Time) {
 	t.Owner, t.OwnedAt, t.AdoptedAt, t.TrustFrom, t.UnexplainedAt = uid, since, time.Time{}, time.Time{}, time.Time{}
+	t.Served, t.ServedFrom, t.ServedUntil = false, time.Time{}, time.Time{}
 }
 
 // inherit says from when a healthy state can be believed of a target that an earlier pod may have had: of one that was
@@ -115,6 +120,19 @@ func (t *Target) explain(explained bool) {
 func (t *Target) unwant(why endpoints.State, now time.Time) {
 	if t.Unwanted != why {
 		t.Unwanted, t.UnwantedSince = why, now
+	}
+}
+
+// serve notes whether the target takes its part. One that does so again has done so all the time.
+func (t *Target) serve(yes bool, now time.Time) {
+	switch {
+	case !yes && t.Served && t.ServedUntil.IsZero():
+		t.ServedUntil = now
+	case !yes:
+	case !t.Served && !t.OwnedAt.IsZero():
+		t.Served, t.ServedFrom = true, now
+	default:
+		t.Served, t.ServedUntil = true, time.Time{}
 	}
 }
 

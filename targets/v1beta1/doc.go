@@ -17,6 +17,7 @@
 //	targetgroupbinding_types.go  TargetGroupBinding and its spec, with the rules of the CRD
 //	status_types.go              its status
 //	names.go                     names of finalizers, annotations and conditions, and the conditions' reasons
+//	annotations.go               what annotations of bindings and their Services mean
 //	limits.go                    how much a spec may hold
 //	port.go                      which port of a Service a binding means, by number and protocol
 //	reading.go                   what the fields mean, for all who read a binding

@@ -36,6 +36,9 @@ const (
 	// counts them, and says how to take the group over. A binding whose group has none lacks the condition, and so does one with
 	// multiClusterTargetGroup.
 	ConditionForeignTargets = "ForeignTargets"
+	// ConditionTargetsKept is True while pods that get no traffic by Kubernetes' word stay targets for longer than some seconds. The message
+	// names them, and says why and until when. A binding has it only then.
+	ConditionTargetsKept = "TargetsKept"
 )
 
 // Reasons of the condition ForeignTargets. Of several, the first counts. They are stable, and the status lists targets by them.
@@ -74,6 +77,10 @@ const (
 	ReasonTargetGroupFull = "TargetGroupFull"
 	// ReasonUnreadyPodsKept: so few pods, or nodes, are ready that unready ones stay registered.
 	ReasonUnreadyPodsKept = "UnreadyPodsKept"
+	// ReasonAwaitingReplacement: pods that are being deleted stay targets until others replace them. Used with TargetsKept.
+	ReasonAwaitingReplacement = "AwaitingReplacement"
+	// ReasonAwaitingSuccessor: pods that the Service no longer selects stay targets until those that it selects serve. Used with TargetsKept.
+	ReasonAwaitingSuccessor = "AwaitingSuccessor"
 	// ReasonNoEndpoint: pods wait at their gates that the Service selects and has no endpoints for; the message says why.
 	ReasonNoEndpoint = "NoEndpoint"
 	// ReasonEndpointSkipped: EndpointSlices list pods that do not exist, pods of other namespaces, or addresses that are not the pod's

@@ -15,8 +15,8 @@ type TargetGroupBindingStatus struct {
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are Ready and Degraded, NetworkingReady if targetgate adds the inbound rules of spec.networking, and ForeignTargets
-	// while the group has targets that are not this cluster's.
+	// Conditions are Ready and Degraded, NetworkingReady if targetgate adds the inbound rules of spec.networking, ForeignTargets
+	// while the group has targets that are not this cluster's, and TargetsKept while pods that get no traffic stay targets.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

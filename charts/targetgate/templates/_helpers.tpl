@@ -139,6 +139,7 @@ namespaceSelector:
   (list "deregistration-lead-nlb" .Values.deregistrationLeadNLB)
   (list "keep-until-replaced" (ternary false nil (eq false .Values.keepUntilReplaced)))
   (list "min-ready-percent" .Values.minReadyPercent)
+  (list "load-balancer-gate-prefixes" .Values.loadBalancerGatePrefixes)
   (list "replacement-timeout" .Values.replacementTimeout)
   (list "unattached-target-group" .Values.unattachedTargetGroup)
   (list "readiness-timeout" .Values.readinessTimeout)

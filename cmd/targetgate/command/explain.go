@@ -56,6 +56,7 @@ func (o *explainOptions) explain(ctx context.Context, version string, out, errOu
 		Lease:                client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, DefaultLease)},
 		BesideLease:          client.ObjectKey{Namespace: o.LeaseNamespace, Name: cmp.Or(o.LeaseName, ownership.BesideLease)},
 		WebhookConfiguration: o.WebhookConfiguration,
+		LoadBalancerGates:    o.LoadBalancerGates,
 	}
 	if o.AWS {
 		explainer.AWS = o.awsClients(ctx, version)

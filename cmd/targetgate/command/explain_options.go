@@ -14,6 +14,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/ownership"
 )
 
@@ -60,6 +61,7 @@ type explainOptions struct {
 
 	LeaseName, LeaseNamespace string
 	WebhookConfiguration      string
+	LoadBalancerGates         []string
 }
 
 const (
@@ -134,6 +136,8 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	}
 	flags.StringVar(&o.Ingress.DefaultTargetType, "default-target-type", input.DefaultOptions("", "").DefaultTargetType,
 		"For ingress: the flag of targetgate with that name, instance or ip.")
+	flags.StringSliceVar(&o.LoadBalancerGates, "load-balancer-gate-prefixes", readiness.LoadBalancerGates(),
+		"The flag of targetgate with that name.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", "",
 		"Name of targetgate's lease. Default: "+DefaultLease+"; for bindings registered with --beside "+ownership.BesideLease+".")
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")

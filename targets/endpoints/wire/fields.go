@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/endpoints"
@@ -26,6 +25,8 @@ type part struct {
 	of fields
 	// when reports whether a value of a repeated field is kept; nil is always.
 	when func(value []byte) bool
+	// pick of the message that the field holds, these fields of that one.
+	pick func(value []byte) fields
 	// most values of a repeated field that are kept, the first ones; 0 is all.
 	most int
 	// sent is that the field holds an object as API servers send it.
@@ -40,7 +41,7 @@ func (f fields) at(number protowire.Number) *part {
 	if int(number) >= len(f) {
 		return nil
 	}
-	if p := &f[number]; p.all || p.of != nil || p.when != nil || p.most > 0 || p.sent {
+	if p := &f[number]; p.all || p.of != nil || p.when != nil || p.pick != nil || p.most > 0 || p.sent {
 		return p
 	}
 	return nil
@@ -110,7 +111,7 @@ func (p *part) filter(kept, field []byte, tag int) ([]byte, error) {
 	if p.when != nil && !p.when(value) {
 		return kept, nil
 	}
-	if p.of == nil && !p.sent {
+	if p.of == nil && p.pick == nil && !p.sent {
 		return append(kept, field...), nil
 	}
 	kept = append(kept, field[:tag]...)
@@ -120,8 +121,11 @@ func (p *part) filter(kept, field []byte, tag int) ([]byte, error) {
 }
 
 func (p *part) filterValue(kept, value []byte) ([]byte, error) {
-	if p.sent {
+	switch {
+	case p.sent:
 		return filterObject(kept, value), nil
+	case p.pick != nil:
+		return p.pick(value).filter(kept, value)
 	}
 	return p.of.filter(kept, value)
 }
@@ -148,11 +152,9 @@ func isReadAnnotation(key []byte) bool {
 	}
 }
 
-func isServiceName(key []byte) bool { return string(key) == "kubernetes.io/service-name" }
-
-func isOurGate(gate []byte) bool {
-	_, ours := readiness.BindingOf(corev1.PodConditionType(find(gate, 1)))
-	return ours
+// isReadSliceLabel reports whether a label of a slice names its Service, or who writes it.
+func isReadSliceLabel(key []byte) bool {
+	return string(key) == "kubernetes.io/service-name" || string(key) == "endpointslice.kubernetes.io/managed-by"
 }
 
 // isReadCondition reports whether a condition of a pod is none of those that Kubernetes sets on all pods and nobody here reads.
@@ -163,6 +165,19 @@ func isReadCondition(condition []byte) bool {
 	default:
 		return true
 	}
+}
+
+// readOfConditions is whether an endpoint is ready, or what stands for that where it is missing: whether it serves, and terminates.
+// Kubernetes' own slices always say whether it is ready, so that the others are no news.
+func readOfConditions(conditions []byte) fields {
+	for message := conditions; len(message) > 0; {
+		number, _, size := protowire.ConsumeField(message)
+		if size < 0 || number == 1 {
+			return fields{1: whole}
+		}
+		message = message[size:]
+	}
+	return fields{2: whole, 3: whole}
 }
 
 // metadata of pods and nodes: all but generateName, managedFields and most annotations.
@@ -185,11 +200,11 @@ var pod = fields{
 	1: {of: metadata.with(11, part{most: endpoints.MaxLabels + 1})}, // labels
 	2: {of: fields{
 		2:  {of: container},
-		20: {of: container},                                 // initContainers
-		4:  whole,                                           // terminationGracePeriodSeconds
-		10: whole,                                           // nodeName
-		11: whole,                                           // hostNetwork
-		28: {when: isOurGate, most: readiness.MaxGates + 1}, // readinessGates
+		20: {of: container},           // initContainers
+		4:  whole,                     // terminationGracePeriodSeconds
+		10: whole,                     // nodeName
+		11: whole,                     // hostNetwork
+		28: {most: readiness.MaxKept}, // readinessGates
 	}},
 	3: {of: fields{
 		1:  whole, // phase
@@ -225,12 +240,12 @@ var endpointSlice = fields{
 		3:  whole, // namespace
 		5:  whole, // uid
 		6:  whole, // resourceVersion
-		11: keyed(isServiceName),
+		11: keyed(isReadSliceLabel),
 		12: keyed(isReadAnnotation),
 	}},
 	2: {of: fields{
-		1: {most: 1},                                            // addresses
-		2: {of: fields{1: whole}},                               // whether it is ready
+		1: {most: 1}, // addresses
+		2: {pick: readOfConditions},
 		4: {of: fields{1: whole, 2: whole, 3: whole, 4: whole}}, // targetRef: kind, namespace, name, uid
 		7: whole,                                                // zone
 	}},
