@@ -79,6 +79,34 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	return out, nil
 }
 
+// propose finds by which steps what is seen becomes what the members want. It writes nothing.
+func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
+	if err := (observer{p}).observe(ctx); err != nil {
+		return nil, err
+	}
+	if p.leaveOutUnserved(); p.isOrphaned() {
+		return nil, nil
+	}
+	p.keepLeaving()
+	if err := p.build(ctx); err != nil {
+		return nil, err
+	}
+	if err := (observer{p}).complete(ctx); err != nil {
+		return nil, err
+	}
+	p.memory.inTurn(p.wanted.TargetGroups)
+	p.memory.assumeVersions(&p.wanted, &p.seen)
+	for i := range p.seen.LoadBalancers {
+		balancer := &p.seen.LoadBalancers[i]
+		p.before = append(p.before, balancer.ARN)
+		balancer.InStatus = statuses{p}.isKnown(*balancer)
+	}
+	var planned steps.Plan
+	planned, p.overflow = p.MakePlan(p.wanted, p.seen)
+	p.lookups = lookups{}
+	return planned, nil
+}
+
 // GroupsOf are the groups that an object concerns, which may be an Ingress, a Service, an IngressClass or IngressClassParams, in order;
 // those of all Ingresses for nil.
 func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]membership.Group, error) {

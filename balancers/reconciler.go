@@ -266,34 +266,6 @@ func (p *pass) goOn() {
 	}
 }
 
-// propose finds by which steps what is seen becomes what the members want. It writes nothing.
-func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
-	if err := (observer{p}).observe(ctx); err != nil {
-		return nil, err
-	}
-	if p.leaveOutUnserved(); p.isOrphaned() {
-		return nil, nil
-	}
-	p.keepLeaving()
-	if err := p.build(ctx); err != nil {
-		return nil, err
-	}
-	if err := (observer{p}).complete(ctx); err != nil {
-		return nil, err
-	}
-	p.memory.inTurn(p.wanted.TargetGroups)
-	p.memory.assumeVersions(&p.wanted, &p.seen)
-	for i := range p.seen.LoadBalancers {
-		balancer := &p.seen.LoadBalancers[i]
-		p.before = append(p.before, balancer.ARN)
-		balancer.InStatus = statuses{p}.isKnown(*balancer)
-	}
-	var planned steps.Plan
-	planned, p.overflow = p.MakePlan(p.wanted, p.seen)
-	p.lookups = lookups{}
-	return planned, nil
-}
-
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.
 func (p *pass) isEmpty() bool {
 	return len(p.members.Active)+len(p.members.Inactive)+len(p.leaving) == 0

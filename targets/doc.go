@@ -108,7 +108,7 @@
 //	draining         a target after its deregistration, until AWS forgets it
 //	unwanted         a target in the group that should go: its pod is not ready, or no longer selected; or it is a node to be replaced
 //	missing          a target that we have registered and no reading shows: someone else has removed it, or a reading leaves it out
-//	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is known to be somebody else's
+//	unexplained      a target that no pod or node accounts for, and that we have not registered; foreign once it is somebody else's
 //	claim            what is written before a registration: finalizer, and record of a shared group
 //	hold             what lack of consent keeps from happening
 //	detached         of a pod at its gate: it cannot have a target

@@ -93,15 +93,15 @@ func TestConditionIsNotWrittenToPodOfSameName(t *testing.T) {
 
 	writer := readiness.Writer{Client: bed.Client.Status(), Clock: clock.RealClock{}}
 	wrote, err := writer.Set(t.Context(), first, gate, readiness.BindingDeleted())
-	if wrote || err != nil {
-		t.Errorf("writing to the first pod: wrote %v, error %v; want neither", wrote, err)
+	if wrote != "" || err != nil {
+		t.Errorf("writing to the first pod: version %q, error %v; want neither", wrote, err)
 	}
 	var now corev1.Pod
 	suite.Must(t, bed.Client.Get(t.Context(), client.ObjectKeyFromObject(second), &now))
 	if c := readiness.Condition(&now, gate); c != nil {
 		t.Errorf("the second pod inherited %+v", c)
 	}
-	if wrote, err := writer.Set(t.Context(), second, gate, readiness.BindingDeleted()); !wrote || err != nil {
-		t.Errorf("writing to the second pod: wrote %v, error %v; want it written", wrote, err)
+	if wrote, err := writer.Set(t.Context(), second, gate, readiness.BindingDeleted()); wrote == "" || err != nil {
+		t.Errorf("writing to the second pod: version %q, error %v; want it written", wrote, err)
 	}
 }

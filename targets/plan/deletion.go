@@ -23,6 +23,13 @@ func Removal(in Input) (p Plan, waits bool) {
 		_, leaves := p.Deregister[target]
 		waits = waits || !leaves
 	}
+	unknown := p.removeKnown(in)
+	return p, waits || judges && unknown
+}
+
+// removeKnown deregisters what is this cluster's. Unknown reports whether that is not known of a target: the next reading shows it or does
+// not.
+func (p *Plan) removeKnown(in Input) (unknown bool) {
 	for target, t := range in.Group.Targets {
 		if _, judged := p.Unexplained[target]; judged || !in.Mine(target) || !t.MayBeIn() || p.Foreign.Has(target) {
 			continue
@@ -31,10 +38,10 @@ func Removal(in Input) (p Plan, waits bool) {
 		case known && t.Leavable():
 			p.Deregister[target] = targetgroup.Deregistration{Why: whyDeleted}
 		case !known:
-			waits = waits || judges && !t.UnderWay() // the next reading shows it or does not
+			unknown = unknown || !t.UnderWay()
 		}
 	}
-	return p, waits
+	return unknown
 }
 
 // isKnown reports whether a target that may be in the group is this cluster's. One that no reading has shown was registered by us, if

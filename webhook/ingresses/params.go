@@ -70,22 +70,27 @@ func (b *beforeCRD) reviewParams(_ context.Context, req *request) (verdict, erro
 	if err != nil {
 		return verdict{}, err
 	}
-	found, err := b.crd.Check(now.Spec, before.Spec)
+	faults, err := b.faults(now.Spec, before.Spec)
+	return verdict{refusal: strings.Join(faults, "; ")}, err
+}
+
+// faults are those of a spec that this change makes.
+func (b *beforeCRD) faults(now, before json.RawMessage) (faults []string, err error) {
+	found, err := b.crd.Check(now, before)
 	if err != nil {
-		return verdict{}, fmt.Errorf("checking the IngressClassParams: %w", err)
+		return nil, fmt.Errorf("checking the IngressClassParams: %w", err)
 	}
-	var faults []string
 	for _, fault := range found.Made {
 		faults = append(faults, fault.Error())
 	}
-	if len(found.All) == 0 && len(now.Spec) > 0 {
+	if len(found.All) == 0 && len(now) > 0 {
 		var spec ingressapi.IngressClassParamsSpec
-		if err := json.Unmarshal(now.Spec, &spec); err != nil {
-			return verdict{}, fmt.Errorf("decoding the spec of the IngressClassParams: %w", err)
+		if err := json.Unmarshal(now, &spec); err != nil {
+			return nil, fmt.Errorf("decoding the spec of the IngressClassParams: %w", err)
 		}
 		faults = slices.Concat(spellingFaults(&spec), paramsFaults(&spec))
 	}
-	return verdict{refusal: strings.Join(faults, "; ")}, nil
+	return faults, nil
 }
 
 // spellingFaults are those of the CRD's rule.
