@@ -99,7 +99,7 @@ func TestLoadBalancersWithoutIngressesAreCollectedLate(t *testing.T) {
 			for i := range 20 {
 				last := b.get(fmt.Sprint(i))
 				b.vanish(last.Name)
-				b.endings.note(last, b.clock.Now())
+				b.endings.note(last, true, b.clock.Now())
 			}
 		}},
 	} {

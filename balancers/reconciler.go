@@ -115,7 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	teller{p}.record()
 	gauges{p}.measure(err == nil && !p.failing, r.Clock.Now())
 	switch {
-	case p.isEmpty() && p.again == 0 && err == nil:
+	case p.isEmpty() && p.again == 0 && err == nil && !p.mayVanish():
 		r.memories.forget(p.group)
 		r.tenants.Forget(req)
 		r.Shared.Ended()

@@ -48,21 +48,22 @@ func (e *endings) notes(clk clock.PassiveClock) predicate.Funcs {
 	e.told = true
 	return predicate.Funcs{
 		DeleteFunc: func(gone event.DeleteEvent) bool {
-			e.note(gone.Object, clk.Now())
+			e.note(gone.Object, gone.DeleteStateUnknown, clk.Now())
 			return true
 		},
 		UpdateFunc: func(change event.UpdateEvent) bool { // after a pause in which it was deleted and created again
 			if change.ObjectOld.GetUID() != change.ObjectNew.GetUID() {
-				e.note(change.ObjectOld, clk.Now())
+				e.note(change.ObjectOld, true, clk.Now())
 			}
 			return true
 		},
 	}
 }
 
-// note takes in the last that was seen of an Ingress. The API server deletes nothing that has a finalizer: what had one, and was not being
-// deleted, was lost with the API server's data.
-func (e *endings) note(last client.Object, now time.Time) {
+// note takes in the last that was seen of an Ingress. Missed says that no watch has told of its end: a new list lacks it. If it had a
+// finalizer of ours then, and was not being deleted, it was lost with the API server's data. A watch tells of deletions alone, and may show
+// the finalizer: one that is put back while a deletion goes on does not stop that.
+func (e *endings) note(last client.Object, missed bool, now time.Time) {
 	held := membership.GroupsHeld(client.ObjectKeyFromObject(last), last.GetFinalizers())
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,7 +75,7 @@ func (e *endings) note(last client.Object, now time.Time) {
 			delete(e.ends, uid)
 		}
 	}
-	e.ends[last.GetUID()] = ending{last.GetDeletionTimestamp() != nil || len(held) == 0, now}
+	e.ends[last.GetUID()] = ending{!missed || last.GetDeletionTimestamp() != nil || len(held) == 0, now}
 }
 
 // of says whether somebody has deleted an Ingress that is gone, if it is known.
@@ -143,6 +144,10 @@ func (p *pass) noteMovedAway(now *networkingv1.Ingress, objects membership.Objec
 		}
 	}
 }
+
+// mayVanish reports whether what is remembered of the group is needed: it has a load balancer, and Ingresses for which that was made may be
+// about to be gone, as when the API server knows it and the cache does not.
+func (p *pass) mayVanish() bool { return len(p.memory.held) > 0 && p.hasLoadBalancer() }
 
 // hold remembers the members that have the group's finalizer: if they lose it, they count all the same. While others ask for something,
 // nothing of those that are gone needs them.

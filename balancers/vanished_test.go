@@ -8,6 +8,7 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -40,15 +41,27 @@ func TestAnIngressThatVanishesIsCleanedUp(t *testing.T) {
 		told     bool // the watch tells how Ingresses go
 		orphaned bool
 	}{
-		"replaced and deleted":          {group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.vanish("web") }},
+		"replaced and deleted": {group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.vanish("web") }},
+		"gone before its finalizer is put back": {group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
+			b.edit("web", func(i *networkingv1.Ingress) { i.Finalizers = nil })
+			b.patchErr = apierrors.NewNotFound(networkingv1.Resource("ingresses"), "web")
+			b.mustPass(edge)
+			b.patchErr = nil
+			b.delete("web")
+		}},
 		"replaced and deleted, alone":   {group: web, ingress: alone(ingressOf("web", edge)), do: func(b *bed) { b.vanish("web") }},
 		"replaced with another group":   {group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.move("web", other.Name); b.vanish("web") }},
-		"the watch says it was deleted": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.endings.note(b.vanish("web"), b.clock.Now()) }},
+		"the watch says it was deleted": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.endings.note(b.vanish("web"), false, b.clock.Now()) }},
 		"taken off while it is being deleted": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
 			b.delete("web")
 			last := b.get("web")
 			b.edit("web", func(i *networkingv1.Ingress) { i.Finalizers = nil })
-			b.endings.note(last, b.clock.Now())
+			b.endings.note(last, true, b.clock.Now())
+		}},
+		"put back while the API server deletes it": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
+			last := b.get("web")
+			b.vanish("web")
+			b.endings.notes(b.clock).Delete(event.DeleteEvent{Object: last})
 		}},
 		"the API server's data is lost": {told: true, orphaned: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
 			last := b.get("web")

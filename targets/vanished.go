@@ -31,7 +31,7 @@ type ending struct{ atomic.Int32 }
 const (
 	notTold int32 = iota // the watch has not told yet, or tells nothing
 	deleted              // somebody deleted it
-	lost                 // it is not there any more, and nobody can have deleted it: it had our finalizer
+	lost                 // nobody has deleted it: a new list lacks it, and it had our finalizer
 )
 
 // vanished says of a pass that its binding is gone. Somebody took our finalizer off it before, as tools do that replace whole objects.
@@ -55,23 +55,24 @@ func (all *memories) notesEnds() predicate.Funcs {
 	all.toldOfEnds = true
 	return predicate.Funcs{
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			all.noteEnd(e.Object.(*v1beta1.TargetGroupBinding))
+			all.noteEnd(e.Object.(*v1beta1.TargetGroupBinding), e.DeleteStateUnknown)
 			return true
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool { // after a pause in which it was deleted and created again
 			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
-				all.noteEnd(e.ObjectOld.(*v1beta1.TargetGroupBinding))
+				all.noteEnd(e.ObjectOld.(*v1beta1.TargetGroupBinding), true)
 			}
 			return true
 		},
 	}
 }
 
-// noteEnd takes in the last that was seen of a binding. The API server deletes nothing that has a finalizer: what had one, and was not
-// being deleted, was lost with the API server's data. Its load balancer and its pods may be there still.
-func (all *memories) noteEnd(last *v1beta1.TargetGroupBinding) {
+// noteEnd takes in the last that was seen of a binding. Missed says that no watch has told of its end: a new list lacks it. If it had our
+// finalizer then, and was not being deleted, it was lost with the API server's data: its load balancer and its pods may be there still. A
+// watch tells of deletions alone, and may show the finalizer: one that is put back while a deletion goes on does not stop that.
+func (all *memories) noteEnd(last *v1beta1.TargetGroupBinding, missed bool) {
 	end := deleted
-	if last.DeletionTimestamp.IsZero() && all.mode.Holds(last) {
+	if missed && last.DeletionTimestamp.IsZero() && all.mode.Holds(last) {
 		end = lost
 	}
 	all.mu.Lock()

@@ -71,6 +71,12 @@ func TestABindingThatVanishesIsCleanedUp(t *testing.T) {
 			other.UID, other.Spec.TargetGroupARN = "another", testARN+"2"
 			b.must(b.cluster.Create(b.t.Context(), other))
 		},
+		"the finalizer is put back while the API server deletes it": func(b *bed) {
+			b.bindings.toldOfEnds = true
+			last := b.binding()
+			b.vanish()
+			b.bindings.notesEnds().Delete(event.DeleteEvent{Object: last})
+		},
 		"its Service and its pods go, too": func(b *bed) {
 			b.vanish()
 			b.must(b.cluster.Delete(b.t.Context(), newService()))
@@ -213,7 +219,7 @@ func TestTheTargetsOfABindingThatVanishesStay(t *testing.T) {
 			b.bindings.toldOfEnds = true
 			last := b.binding()
 			b.vanish()
-			b.bindings.notesEnds().Delete(event.DeleteEvent{Object: last})
+			b.bindings.notesEnds().Delete(event.DeleteEvent{Object: last, DeleteStateUnknown: true})
 		}},
 		"it is lost, and restored with another UID and group": {told: 1, do: func(b *bed) {
 			b.bindings.toldOfEnds = true

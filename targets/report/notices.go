@@ -109,7 +109,7 @@ func LostRecord(configMap, arn string) events.Event {
 		"listed them, is gone. Deregister them yourself", arn, configMap)
 }
 
-// LostBinding says of a binding that is gone although nobody can have deleted it what becomes of its targets.
+// LostBinding says what becomes of the targets of a binding that is gone and that nobody has deleted.
 func LostBinding(arn string) events.Event {
 	return events.Warning("BindingLost", "Cleanup", "The binding is gone although it had targetgate's finalizer, as after a restore of the "+
 		"API server's data: its targets stay registered in %s. Create it again; to have them deregistered, delete it then", arn)
