@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -40,7 +41,7 @@ func overwriteGate(m *model, s step) {
 		}
 		gate := pod.Spec.ReadinessGates[s.b%len(pod.Spec.ReadinessGates)].ConditionType
 		was := conditionOf(pod, gate)
-		if was == nil {
+		if _, ours := readiness.BindingOf(gate); was == nil || !ours {
 			return
 		}
 		edit(m.store, pod, func(o *corev1.Pod) {
