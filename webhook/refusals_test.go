@@ -27,17 +27,19 @@ var refusing = map[string][]string{
 	"bindings/consent.go":    {"roleFault", "consented"}, // whose words package consent has
 	"bindings/facts.go":      {"lookUp", "refusal", "unbindable", "contradictions"},
 	"bindings/inplace.go":    {"inPlace", "keep", "judgeAnew"},
+	"bindings/owner.go":      {"ownerFault"}, // whose words package consent has
 	"bindings/refusal.go":    {"reported"},
 	"bindings/rules.go":      {"required", "groupFaults", "roleFaults", "selectorFaults", "networkingFaults", "peerFaults"},
 	"bindings/size.go":       {"", "tooMany", "limitTexts", "limit", "selectorSizeFaults"},
 	"bindings/uniqueness.go": {"taken", "take"},
 	"bindings/view.go":       {"decodeList", "typeFault"},
 	"ingresses/ingress.go":   {"classRefusal", "groupRefusal"},
-	"ingresses/params.go":    {"reviewParams", "spellingFaults", "cidrFaults", "subnetFaults", "twice"},
+	"ingresses/params.go":    {"reviewParams", "faults", "spellingFaults", "cidrFaults", "subnetFaults", "twice"},
 	"schema/check.go":        {"value", "object", "number", "list", "text"},
 
 	"../balancers/ingress/membership/classify.go": {"classByName", "missing", "excluded"},
 	"../balancers/ingress/membership/switches.go": {"ForbiddenClass", "ForbiddenGroup"},
+	"../targets/consent/owner.go":                 {"OwnerRefusal"},
 	"../targets/consent/roles.go":                 {"Refusal"},
 	"../targets/consent/tag.go":                   {"Refusal"},
 	"../targets/ownership/ownership.go":           {"takenBy"},
