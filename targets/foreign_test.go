@@ -206,9 +206,11 @@ func TestWhatSaysThatTargetsAreAnothers(t *testing.T) {
 		"nobody says":                  {health: unhealthy},
 	} {
 		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
 			inBed(t, func(b *bed) {
 				b.calls.Consent.Cluster = "prod"
 				b.workedForBefore()
+				b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateHealthy, Zone: "eu-west-1a"})
 				b.aws.SetTags(testARN, tc.tags)
 				b.aws.SetHealth(testARN, foreign, tc.health)
 				b.wait()
@@ -218,7 +220,7 @@ func TestWhatSaysThatTargetsAreAnothers(t *testing.T) {
 					wantStays(b, foreign)
 				}
 				wantForeign(b, tc.reason, 1)
-			})
+			}, pod, newSlice("web-1", pod))
 		})
 	}
 }

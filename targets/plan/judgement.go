@@ -124,8 +124,8 @@ func (in Input) network() (outside, tells bool) {
 			some[t.Zone == elbv2.ZoneAll] = true
 		}
 	}
-	if len(some) == 0 {
-		return in.Elsewhere.OtherVPC, true
+	if len(some) == 0 { // where this cluster's would be is known only of a group of another VPC
+		return true, in.Elsewhere.OtherVPC
 	}
 	return some[true], len(some) == 1
 }
