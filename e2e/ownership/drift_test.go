@@ -8,6 +8,7 @@ package ownership
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -23,6 +24,13 @@ func TestWhatOthersChangeInAGroupIsSetRight(t *testing.T) {
 	bed.AwaitRolled(t, app)
 	bed.AwaitConverged(t, app)
 	live := suite.KeysOf(bed.Pods(t, app), 8080)
+	settled := time.Now() // what a group has before it was read twice counts as there before the binding
+	suite.Eventually(t, "two more readings of the group", func() error {
+		if n := len(bed.CallsSince(app, "DescribeTargetHealth", settled)); n < 2 {
+			return fmt.Errorf("%d readings", n)
+		}
+		return nil
+	})
 	stop := bed.UnderLoad(t, app)
 
 	suite.Must(t, bed.AWS.ELB.Deregister(app.TargetGroup, []state.Target{{Key: live[0]}}))
