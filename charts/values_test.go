@@ -63,6 +63,7 @@ var valueCases = map[string]struct {
 	"enableWaf":                                        {value: `false`, with: []string{provision}, want: `- "--enable-waf=false"`},
 	"enableWafv2":                                      {value: `false`, with: []string{provision}, want: `- "--enable-wafv2=false"`},
 	"disableIngressClassAnnotation":                    {value: `true`, with: []string{provision}, want: `- "--disable-ingress-class-annotation=true"`},
+	"ignoreIngressClassAnnotation":                     {value: `true`, with: []string{provision}, want: `- "--ignore-ingress-class-annotation=true"`},
 	"disableIngressGroupNameAnnotation":                {value: `true`, with: []string{provision}, want: `- "--disable-ingress-group-name-annotation=true"`},
 	"ingressMaxConcurrentReconciles":                   {value: `9`, with: []string{provision}, want: `- "--ingress-max-concurrent-reconciles=9"`},
 	"orphanGrace":                                      {value: `"48h"`, with: []string{provision}, want: `- "--orphan-grace=48h"`},
