@@ -206,12 +206,18 @@ func createBinding(m *model, s step) {
 	case 3:
 		b.Spec.TargetGroupARN = modelARN((slot + 1) % modelGroups)
 	}
+	isSecond := len(m.bindings(b.Spec.TargetGroupARN)) > 0
 	m.store.put(b)
 	m.aws.mu.Lock()
 	defer m.aws.mu.Unlock()
-	for target, t := range m.aws.groups[b.Spec.TargetGroupARN].targets { // it was there before
-		if t.health.State != elbv2.StateDraining {
-			m.aws.groups[b.Spec.TargetGroupARN].protect(target)
+	g := m.aws.groups[b.Spec.TargetGroupARN]
+	for target, t := range g.targets {
+		switch {
+		case t.health.State == elbv2.StateDraining:
+		case isSecond: // the first one decides, before which it was not there
+			g.unclear[target] = true
+		default:
+			g.protect(target)
 		}
 	}
 }
