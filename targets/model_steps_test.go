@@ -300,7 +300,7 @@ func outsiderAdds(m *model, s step) {
 		g.outsiders[target] = true
 	}
 	isNew := slices.ContainsFunc(listOf[*v1beta1.TargetGroupBinding](m.store), func(b *v1beta1.TargetGroupBinding) bool {
-		return b.Spec.TargetGroupARN == modelARN(s.a) && time.Since(b.CreationTimestamp.Time) < time.Minute
+		return b.Spec.TargetGroupARN == modelARN(s.a) && (time.Since(b.CreationTimestamp.Time) < time.Minute || time.Since(m.upSince) < 2*testDrift)
 	})
 	for other, t := range g.targets {
 		isNew = isNew || other != target && isOutsider(other) && t.health.State != elbv2.StateDraining
