@@ -81,8 +81,8 @@ func evictOneThatLeavesAtOnce(t *testing.T, app *testbed.App) {
 	stop()
 }
 
-// Nothing replaces the pod of a Deployment that gets smaller: its target stays until it is due. A second deletion, with less time than the
-// pod sleeps, brings that forward.
+// Nothing replaces the pod of a Deployment that gets smaller: its target leaves when that is known. A second deletion, with less time than
+// the pod sleeps, brings its deadline forward.
 func TestSecondDeletionMovesTheDeadline(t *testing.T) {
 	t.Parallel()
 	app := newApp("sooner", state.Application)
