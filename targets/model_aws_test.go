@@ -72,7 +72,7 @@ type modelTarget struct {
 	shown        elbv2.State // what the last reading said of it, empty before the first one
 	omittedSince time.Time   // the first reading of the group that left it out, zero once another one shows it
 	forgettable  bool        // two have, one after the other: it may be forgotten
-	wasForgotten bool        // it was forgettable since it came
+	wasForgotten bool        // a reading has left it out since it came
 }
 
 // omit notes that a reading of the group leaves the target out. The first one may have had its effect 3 s late.
@@ -81,7 +81,7 @@ func (t *modelTarget) omit(now time.Time) {
 		t.omittedSince = now
 	}
 	t.forgettable = t.forgettable || now.Sub(t.omittedSince) > elbv2.OmissionTime-4*time.Second
-	t.wasForgotten = t.wasForgotten || t.forgettable
+	t.wasForgotten = true
 }
 
 // modelFault is what happens to calls until it ends.

@@ -20,6 +20,7 @@ type Foreign struct {
 
 	others  map[elbv2.Target]other // foreign ones
 	kin     map[elbv2.Target]bool  // in the group, and a pass has found a pod or node of this cluster there, or an earlier binding's
+	first   map[elbv2.Target]bool  // not explained, and shown by the first reading
 	early   map[elbv2.Target]bool  // not explained, and in the group at first
 	leaving map[elbv2.Target]bool  // to be deregistered as nobody's
 	removed map[elbv2.Target]bool  // deregistered as nobody's, by this process
@@ -154,7 +155,7 @@ func (p *Plan) addLate(late targetgroup.Deregistrations, waiting int) {
 func (f Foreign) next(in Input) Foreign {
 	out := Foreign{
 		fresh: f.fresh, began: true, others: f.stillThere(in), kin: map[elbv2.Target]bool{}, early: map[elbv2.Target]bool{},
-		leaving: map[elbv2.Target]bool{}, removed: f.removed,
+		leaving: map[elbv2.Target]bool{}, removed: f.removed, first: f.first,
 	}
 	for target, t := range in.Group.Targets {
 		switch {
@@ -164,6 +165,9 @@ func (f Foreign) next(in Input) Foreign {
 		case !f.shown || f.early[target]:
 			out.early[target] = true
 		}
+	}
+	if !f.began {
+		out.first = out.early
 	}
 	for target := range f.leaving {
 		switch t := in.Group.Targets[target]; {

@@ -75,7 +75,7 @@ func (j *judgement) bySigns(target elbv2.Target, t targetgroup.Target) (v verdic
 		return waits, ""
 	case tag.Owner != "":
 		return stays, v1beta1.ReasonOtherCluster
-	case f.fresh:
+	case f.fresh && f.first[target]:
 		return stays, v1beta1.ReasonRegisteredBefore
 	case f.removed[target], f.isLate(target) && j.removed:
 		return stays, v1beta1.ReasonOtherOwner
