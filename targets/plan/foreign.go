@@ -170,14 +170,19 @@ func (f Foreign) next(in Input) Foreign {
 		out.first = out.early
 	}
 	for target := range f.leaving {
-		switch t := in.Group.Targets[target]; {
-		case t.UnderWay():
-			out.leaving[target] = true
-		case !t.MayBeIn() && len(out.removed) < mostRemoved:
-			out.removed = with(out.removed, target)
-		}
+		out.follow(target, in.Group.Targets[target])
 	}
 	return out
+}
+
+// follow takes over what has become of a target that was to be deregistered as nobody's.
+func (f *Foreign) follow(target elbv2.Target, t targetgroup.Target) {
+	switch {
+	case t.UnderWay():
+		f.leaving[target] = true
+	case !t.MayBeIn() && len(f.removed) < mostRemoved:
+		f.removed = with(f.removed, target)
+	}
 }
 
 // with is a copy of the set with one more.
