@@ -6,13 +6,8 @@
 package faults
 
 import (
-	"bytes"
 	"context"
-	"debug/buildinfo"
 	"fmt"
-	"os"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,7 +67,7 @@ func assertBystandersUnhurt(t *testing.T, name string, attack func(t *testing.T,
 		app := fmt.Sprintf("%s-%d", name, try)
 		t.Run(app, func(t *testing.T) {
 			quiet := deployAndLose(t, app+"-quiet")
-			attack(t, attackersNamespace(t, app))
+			attack(t, bed.AttackersNamespace(t, app))
 			slower = slowerEvents(t, quiet, deployAndLose(t, app+"-attacked"))
 		})
 		if len(slower) == 0 {
@@ -131,15 +126,6 @@ func deployAndLose(t *testing.T, name string) map[string][]time.Duration {
 	return out
 }
 
-// attackersNamespace is gone after the test, with all that is in it.
-func attackersNamespace(t *testing.T, name string) string {
-	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	suite.Must(t, bed.Client.Create(t.Context(), namespace))
-	t.Cleanup(func() { suite.Must(t, bed.Client.Delete(context.Background(), namespace)) })
-	return name
-}
-
 // repeat does something at once and then every so often until the end of the test.
 func repeat(t *testing.T, every time.Duration, do func(ctx context.Context, turn int) error) {
 	t.Helper()
@@ -167,34 +153,12 @@ func repeat(t *testing.T, every time.Duration, do func(ctx context.Context, turn
 // assertMemory wants the most memory that targetgate has had since its start within bounds.
 func assertMemory(t *testing.T) {
 	t.Helper()
-	peak, most := peakMemory(t), maxMemory
+	peak, most := bed.PeakMemory(t), maxMemory
 	t.Logf("targetgate has had %d MiB", peak)
-	if detectsRaces(t) {
+	if bed.DetectsRaces(t) {
 		most += raceAdds
 	}
 	if peak > most {
 		t.Errorf("targetgate has had %d MiB, want at most %d", peak, most)
 	}
-}
-
-// detectsRaces reports whether targetgate was built with the race detector.
-func detectsRaces(t *testing.T) bool {
-	t.Helper()
-	info, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", bed.Targetgate.PID()))
-	suite.Must(t, err)
-	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
-// peakMemory is the most that targetgate has had resident since its start, in MiB.
-func peakMemory(t *testing.T) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bed.Targetgate.PID()))
-	suite.Must(t, err)
-	_, rest, found := bytes.Cut(status, []byte("VmHWM:"))
-	if !found {
-		t.Fatal("the kernel tells no VmHWM")
-	}
-	kib, err := strconv.Atoi(strings.Fields(string(rest))[0])
-	suite.Must(t, err)
-	return kib >> 10
 }

@@ -27,6 +27,7 @@
 //	admission.go   webhooks, and the gates that they add to pods
 //	warnings.go    warnings that the API server sends to a client
 //	guards.go      node guards
+//	attack.go      where attackers are; how much memory targetgate takes then, and whether it detects races
 //	targetgate.go  flags and metrics of targetgate
 //
 // What one package alone needs stays there.
