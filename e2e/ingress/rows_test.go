@@ -123,20 +123,23 @@ func TestAProtectedLoadBalancerStays(t *testing.T) {
 		}
 		return err
 	})
-	aws := bed.AWS
 	for _, name := range []string{before, after} {
-		balancer, there := aws.ELB.BalancerNamed(name)
+		balancer, there := bed.AWS.ELB.BalancerNamed(name)
 		if !there {
-			t.Errorf("the protected load balancer %s is gone", name)
-			continue
+			t.Fatalf("the protected load balancer %s is gone", name)
 		}
 		if err := answeredBy(t, app, name, host, "/"); err != nil {
 			t.Errorf("the protected load balancer %s: %v", name, err)
 		}
-		_, err := aws.ELB.BalancerAttributes(balancer.ARN, map[string]string{"deletion_protection.enabled": "false"})
+		_, err := bed.AWS.ELB.BalancerAttributes(balancer.ARN, map[string]string{"deletion_protection.enabled": "false"})
 		suite.Must(t, err)
-		suite.Must(t, aws.ELB.DeleteBalancer(balancer.ARN))
 	}
+	// What was made for an Ingress that has gone goes at once when one of its name comes and goes.
+	again := newIngress(app.Name, []networkingv1.IngressRule{rule(host, "/ "+app.Name)}, "target-type=ip")
+	create(t, again)
+	awaitHost(t, again)
+	suite.Must(t, bed.Client.Delete(t.Context(), again.DeepCopy()))
+	awaitGone(t, again, "protected/protected")
 }
 
 // Rule 18: a security group lingers for as long as interfaces of the load balancer do. The Ingress does not wait for it.

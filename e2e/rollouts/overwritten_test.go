@@ -157,15 +157,20 @@ func TestBindingThatSomebodyElseChangesComesBack(t *testing.T) {
 // The finalizer is back before anybody can delete the binding without it.
 func TestBindingThatIsReplacedAndThenDeletedLeavesNoTargets(t *testing.T) {
 	t.Parallel()
-	app := suite.NewApp("replaced")
+	app := suite.NewApp("replaced-then-deleted")
 	bed.Deploy(t, app)
 	bed.AwaitRolled(t, app)
 	bed.AwaitConverged(t, app)
 	b := bed.GetBinding(t, app)
 	b.Finalizers = nil // the same manifest, put
 	suite.Must(t, bed.Client.Update(t.Context(), b))
-	time.Sleep(2 * time.Second)
-	suite.Must(t, bed.Client.Delete(t.Context(), bed.GetBinding(t, app)))
+	within(t, putBack, "the finalizer", func() error {
+		if b = bed.GetBinding(t, app); len(b.Finalizers) == 0 {
+			return fmt.Errorf("it is missing")
+		}
+		return nil
+	})
+	suite.Must(t, bed.Client.Delete(t.Context(), b))
 	suite.Eventually(t, "all targets to be deregistered", func() error {
 		if left := bed.RegisteredTargets(t, app); len(left) > 0 {
 			return fmt.Errorf("%v are registered", left)
