@@ -154,7 +154,7 @@ func (p teller) tellClosed() {
 	if !slices.ContainsFunc(p.result.Waits, isOpen) || p.Clock.Since(p.memory.closedSince) < rulesPatience {
 		return
 	}
-	for _, binding := range p.seen.Bindings {
+	for _, binding := range p.seen.OwnBindings() {
 		member := p.member(owners.OfGroup(binding.Group, p.wanted, p.seen))
 		if member != nil && binding.Awaited != "" {
 			p.tell(member, corev1.EventTypeWarning, reasonWarning, "the load balancer keeps its former security groups until targets of binding "+

@@ -27,7 +27,7 @@ func (s bindingSteps) create(these func(*targetGroup) bool) {
 			continue
 		}
 		g.bound = true
-		if g.name != g.wanted.Name || s.isTaken(binding) {
+		if g.name != g.wanted.Name || s.taken[[2]string{binding.Namespace, binding.Name}] {
 			binding.Name = g.wanted.SpareName
 		}
 		s.do("nothing registers the target group's targets", steps.CreateBinding{Binding: binding})
@@ -55,12 +55,6 @@ func (s bindingSteps) of(g *targetGroup) *stack.Binding {
 		return nil
 	}
 	return &s.seen.Bindings[s.bound[g.seen.ARN][0]]
-}
-
-func (s bindingSteps) isTaken(binding stack.Binding) bool {
-	return slices.ContainsFunc(s.seen.Bindings, func(other stack.Binding) bool {
-		return other.Namespace == binding.Namespace && other.Name == binding.Name
-	})
 }
 
 // delete deletes those of a target group.

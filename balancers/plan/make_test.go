@@ -657,6 +657,40 @@ func bindingOf(namespace, service string) stack.Binding {
 	return stack.Binding{Namespace: namespace, Group: stack.Ref{ID: "arn"}, Spec: stack.BindingSpec{Service: service}}
 }
 
+// Anybody may write the labels of a group, and the ARN of a target group of another namespace, into a binding of theirs: no plan counts it for
+// the target group's own, follows what it says, or changes it.
+func TestBindingsOfOtherNamespacesChangeNoPlan(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		from, to := generate(r), generate(r)
+		w := newWorld()
+		first, _ := Make(from.want(), w.seen(), Options{})
+		if err := w.run(first[:r.IntN(len(first)+1)], nothing); err != nil {
+			t.Fatal(err)
+		}
+		if r.IntN(4) == 0 {
+			to.Members = nil
+		}
+		seen := w.seen()
+		want, _ := Make(to.want(), seen, Options{})
+		var strange []stack.Binding
+		for _, b := range seen.Bindings {
+			b.Namespace, b.Spec.Service, b.Spec.Peer.ID, b.Awaited = "elsewhere", "theirs", "sg-theirs", "something"
+			strange = append(strange, b)
+		}
+		for _, g := range seen.TargetGroups {
+			b := bindingOf("elsewhere", "s0")
+			b.Name, b.Group.ID = g.Name, g.ARN
+			strange = append(strange, b)
+		}
+		seen.Bindings = append(strange, seen.Bindings...)
+		got, _ := Make(to.want(), seen, Options{})
+		if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
+			t.Fatalf("seed %d: want, got:\n%s", seed, diff)
+		}
+	}
+}
+
 func TestHoldingMembersChangesNothing(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 2))

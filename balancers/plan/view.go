@@ -25,15 +25,20 @@ type view struct {
 	balancer *stack.LoadBalancer  // that is seen and stays; nil when one is created
 	old      []stack.LoadBalancer // the others that are seen
 	services services
-	bound    map[string][]int // the places of bindings that are seen, by the ARN of their target group: anybody can add thousands
+	bound    map[string][]int   // the places of bindings that are seen, by the ARN of their target group: anybody can add thousands
+	taken    map[[2]string]bool // the namespaces and names of all bindings that are seen, also of others'
 }
 
 func look(wanted, seen stack.Stack, options Options) *view {
-	v := &view{wanted: wanted, seen: seen, options: options, services: nameServices(&wanted, &seen)}
-	v.bound = map[string][]int{}
-	for i, binding := range seen.Bindings {
+	v := &view{wanted: wanted, seen: seen, options: options, bound: map[string][]int{}, taken: map[[2]string]bool{}}
+	for _, binding := range seen.Bindings {
+		v.taken[[2]string{binding.Namespace, binding.Name}] = true
+	}
+	v.seen.Bindings = seen.OwnBindings()
+	for i, binding := range v.seen.Bindings {
 		v.bound[binding.Group.ID] = append(v.bound[binding.Group.ID], i)
 	}
+	v.services = nameServices(&v.wanted, &v.seen)
 	v.held = findHeld(&v.wanted, &v.seen)
 	if len(wanted.LoadBalancers) > 0 {
 		v.chooseLoadBalancer()

@@ -3,7 +3,12 @@
 
 package stack
 
-import "k8s.io/apimachinery/pkg/util/intstr"
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // TargetGroup is one whose targets a binding registers, or one of type alb with a load balancer as its target.
 type TargetGroup struct {
@@ -32,6 +37,19 @@ type TargetGroup struct {
 	Attributes  map[string]string // those to be set; of one that is seen all, or nil while they are not read
 	Presets     map[string]string // of one that is wanted: what others that it has go back to
 	Tags        map[string]string
+}
+
+// OwnBindings are those that are seen without those of others: a binding is in the namespace that the resource tag of its target group
+// begins with. Anybody can write a group's labels, and the ARN of a target group of another namespace, into theirs.
+func (s *Stack) OwnBindings() (own []Binding) {
+	namespaces := make(map[string]string, len(s.TargetGroups))
+	for _, g := range s.TargetGroups {
+		namespaces[g.ARN], _, _ = strings.Cut(g.Part, "/")
+	}
+	return slices.DeleteFunc(slices.Clone(s.Bindings), func(b Binding) bool {
+		namespace, isSeen := namespaces[b.Group.ID]
+		return isSeen && namespace != b.Namespace
+	})
 }
 
 // HealthCheck says how targets are checked.
