@@ -12,6 +12,7 @@
 //
 // Beside these:
 //
+//	fault    what is wrong with an annotation or a field, and what would be right
 //	preview  says what would be done, and does nothing
 //	v1beta1  the API IngressClassParams: settings of all Ingresses of a class
 //	issue    has certificates issued for Ingresses that ask for them

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -128,7 +128,7 @@ func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
 		if p.members, err = p.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.faults = []annotation.Fault{{Member: "shop/a", Warning: warning}}
+		p.faults = []fault.Fault{{Member: "shop/a", Warning: warning}}
 		if (teller{p}).tellFaults(); p.failing == warning {
 			t.Errorf("failing: %v, a warning: %v", p.failing, warning)
 		}
@@ -142,8 +142,8 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	if p.members, err = p.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	warning := annotation.Fault{Member: "shop/bad", Warning: true}
-	p.faults = []annotation.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
+	warning := fault.Fault{Member: "shop/bad", Warning: true}
+	p.faults = []fault.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
 	p.result.Done = []steps.Step{{}}
 	teller{p}.tellFaults()
 	teller{p}.tellSuccess(nil, nil)

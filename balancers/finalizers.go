@@ -16,7 +16,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/plan"
@@ -63,7 +63,7 @@ func (p claims) claim(ctx context.Context) (errs error) {
 		}
 		if !isClaimed {
 			p.unclaimed[member.Ingress.UID] = true
-			member.Fault = &annotation.Fault{Member: membership.NameOf(member.Ingress), Reason: "it does not have the finalizer"}
+			member.Fault = &fault.Fault{Member: membership.NameOf(member.Ingress), Reason: "it does not have the finalizer"}
 		}
 		there = append(there, member)
 	}

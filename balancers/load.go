@@ -18,7 +18,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -188,7 +188,7 @@ func (p observer) leaveUnknown(why error) {
 		b.Capacity = cmp.Or(b.Capacity, wanted.Capacity) // an unknown protection is left alone anyhow
 	}
 	for _, member := range p.members.Active {
-		p.faults = append(p.faults, annotation.Fault{Member: membership.NameOf(member.Ingress), Warning: true,
+		p.faults = append(p.faults, fault.Fault{Member: membership.NameOf(member.Ingress), Warning: true,
 			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true
@@ -216,7 +216,7 @@ func (p *pass) keepLeaving() {
 			continue
 		}
 		kept = append(kept, member)
-		fault := annotation.Fault{Member: membership.NameOf(member), Reason: "it stays until its new group serves it"}
+		fault := fault.Fault{Member: membership.NameOf(member), Reason: "it stays until its new group serves it"}
 		p.members.Active = append(p.members.Active, membership.Member{Ingress: member, Fault: &fault})
 		p.soon(stays)
 	}

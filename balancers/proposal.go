@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -28,7 +28,7 @@ type Proposal struct {
 	// Members belong to the group, in the order of their rules. Leaving ones belong to another group, and stay until that one serves them.
 	Members, Leaving []string
 	// Faults are those of members: one that is no warning holds its member. Overflow are rules for which the quota has no room.
-	Faults   []annotation.Fault
+	Faults   []fault.Fault
 	Overflow []plan.Overflow
 	// Wanted is what the members want.
 	Wanted stack.Stack
@@ -68,7 +68,7 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	for _, member := range p.leaving {
 		out.Leaving = append(out.Leaving, membership.NameOf(member))
 	}
-	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f annotation.Fault) bool {
+	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f fault.Fault) bool {
 		member := p.member(f.Member)
 		return member != nil && p.isLeaving(member)
 	})
@@ -130,7 +130,7 @@ func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]memb
 }
 
 // Strays are the faults of Ingresses that seem to be ours and belong to no group because of them. A pass tells them, and does nothing more.
-func (r *Reconciler) Strays(ctx context.Context) (out []annotation.Fault, err error) {
+func (r *Reconciler) Strays(ctx context.Context) (out []fault.Fault, err error) {
 	objects, err := r.objects(ctx)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (r *Reconciler) Strays(ctx context.Context) (out []annotation.Fault, err er
 	for _, stray := range membership.Strays(membership.Classify(objects)) {
 		out = append(out, *stray.Fault)
 	}
-	slices.SortFunc(out, func(a, b annotation.Fault) int { return strings.Compare(a.Member, b.Member) })
+	slices.SortFunc(out, func(a, b fault.Fault) int { return strings.Compare(a.Member, b.Member) })
 	return out, nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
@@ -158,7 +158,7 @@ type pass struct {
 	vanished     bool // an Ingress that was served is gone, without the group's finalizer
 	lookups      lookups
 	seen, wanted stack.Stack
-	faults       []annotation.Fault
+	faults       []fault.Fault
 	steps        steps.Plan
 	overflow     []plan.Overflow
 	names        map[string]bool // of the load balancers that were seen, in lower case

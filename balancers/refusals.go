@@ -11,7 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -24,7 +24,7 @@ func (p *pass) holdRefused() []membership.Member {
 	members := slices.Clone(p.members.Active)
 	for i, member := range members {
 		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {
-			members[i].Fault = &annotation.Fault{Member: membership.NameOf(member.Ingress), Reason: refused + note}
+			members[i].Fault = &fault.Fault{Member: membership.NameOf(member.Ingress), Reason: refused + note}
 			p.soon(left)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -21,7 +22,7 @@ import (
 // is no fault: it may come.
 func CheckAlone(
 	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
-) []annotation.Fault {
+) []fault.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
 	in.Bound()
 	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
@@ -30,9 +31,9 @@ func CheckAlone(
 }
 
 // CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.
-func CheckParams(params *v1beta1.IngressClassParams, options input.Options) []annotation.Fault {
+func CheckParams(params *v1beta1.IngressClassParams, options input.Options) []fault.Fault {
 	member := membership.Member{Ingress: &networkingv1.Ingress{}, Params: params}
-	return slices.DeleteFunc(CheckAlone(membership.Group{}, member, nil, options), func(f annotation.Fault) bool { return f.Object == "" })
+	return slices.DeleteFunc(CheckAlone(membership.Group{}, member, nil, options), func(f fault.Fault) bool { return f.Object == "" })
 }
 
 // CheckConditions is the first fault of an annotation of conditions that a backend of the Ingress names; nil for none.

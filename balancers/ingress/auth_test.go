@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -100,7 +101,7 @@ func TestWhoMayPass(t *testing.T) {
 					t.Errorf("rule %d: tags %v, %v, want version %q", i, rules[443][i].Tags, rules[80][i].Tags, version)
 				}
 			}
-			isOpen := func(f annotation.Fault) bool {
+			isOpen := func(f fault.Fault) bool {
 				return f.Warning && strings.Contains(f.Reason, "port 80 serves without authentication")
 			}
 			if warned := slices.ContainsFunc(faults, isOpen); warned != (tc.path != nil || tc.other != nil) {

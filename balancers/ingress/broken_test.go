@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -319,7 +320,7 @@ var breaks = map[string]struct {
 		serviceOf(in.Services, "b").Spec.IPFamilies = []corev1.IPFamily{"IPv6"}
 	}, fault: "the Service has IPv6 in spec.ipFamilies, and the load balancer is ipv4"},
 	"an order that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) {
-		in.Members[1].Fault = &annotation.Fault{Reason: "no order"}
+		in.Members[1].Fault = &fault.Fault{Reason: "no order"}
 	}, fault: "no order"},
 	"params of a scheme that is none": {do: func(in *input.Input, _ *networkingv1.Ingress) {
 		in.Members[1].Params = &v1beta1.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1beta1.IngressClassParamsSpec{Scheme: new("x")}}
@@ -422,7 +423,7 @@ func TestBrokenMemberHarmsOnlyItself(t *testing.T) {
 					t.Errorf("%s is held: %v", member.Name, member.Held)
 				}
 			}
-			if !slices.ContainsFunc(faults, func(f annotation.Fault) bool {
+			if !slices.ContainsFunc(faults, func(f fault.Fault) bool {
 				return f.Member == "shop/b" && !f.Warning && strings.Contains(f.Error(), tc.fault)
 			}) {
 				t.Errorf("no fault %q of shop/b in %v", tc.fault, faults)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -21,13 +22,13 @@ import (
 //
 // Without members the stack is empty. If all are held it has no load balancer either: what they have stays. So are members held for whose
 // wishes there is no room in the budget of the group.
-func Build(in input.Input) (stack.Stack, []annotation.Fault) {
+func Build(in input.Input) (stack.Stack, []fault.Fault) {
 	return BuildWithin(context.Background(), in)
 }
 
 // BuildWithin is Build until the context ends: members that are not read by then are held, and of the others those that disagree with the
 // rest. It returns soon after.
-func BuildWithin(ctx context.Context, in input.Input) (stack.Stack, []annotation.Fault) {
+func BuildWithin(ctx context.Context, in input.Input) (stack.Stack, []fault.Fault) {
 	all := readAll(ctx, &in)
 	reading.Settle(all)
 	seen := reading.SeenVotes(&in)
@@ -56,7 +57,7 @@ func readAll(ctx context.Context, in *input.Input) []*reading.Reading {
 	forced := reading.ForcedBy(in.Members[0].Params)
 	for _, i := range in.Bound() {
 		if member := &in.Members[i]; member.Over == nil && ctx.Err() != nil {
-			member.Over = &annotation.Fault{Reason: "the group takes too long to read, so this Ingress is not read and stays as it was: use " +
+			member.Over = &fault.Fault{Reason: "the group takes too long to read, so this Ingress is not read and stays as it was: use " +
 				"fewer annotations and paths in the group"}
 		}
 		all[i] = reading.Read(in, i, forced)
@@ -77,7 +78,7 @@ type draft struct {
 	heldPorts
 	reading.Agreed
 	keys      map[string]map[string]string // of Agreed, once they are asked for
-	conflicts map[*reading.Reading]annotation.Fault
+	conflicts map[*reading.Reading]fault.Fault
 	seen      map[string]reading.Vote
 	balancer  *stack.LoadBalancer // that is seen
 	subnets   []string
@@ -260,8 +261,8 @@ func (d *draft) webACL(setting string, ours bool) *string {
 }
 
 // faults are those of all members, in their order.
-func (d *draft) faults() []annotation.Fault {
-	var faults []annotation.Fault
+func (d *draft) faults() []fault.Fault {
+	var faults []fault.Fault
 	warned := d.warnings()
 	for _, r := range d.all {
 		faults = append(faults, r.Holding()...)
@@ -275,8 +276,8 @@ func (d *draft) faults() []annotation.Fault {
 }
 
 // voters have a fault of what they say of the setting.
-func (d *draft) voters(setting, reason string) map[*reading.Reading]annotation.Fault {
-	faults := map[*reading.Reading]annotation.Fault{}
+func (d *draft) voters(setting, reason string) map[*reading.Reading]fault.Fault {
+	faults := map[*reading.Reading]fault.Fault{}
 	for _, r := range d.built {
 		if vote, ok := r.Votes[setting]; ok {
 			fault := vote.From

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
@@ -75,7 +76,7 @@ func tlsOf(secret string, hosts ...string) []networkingv1.IngressTLS {
 }
 
 // texts are those of the faults, all of one member, sorted.
-func texts(faults []annotation.Fault) (out []string) {
+func texts(faults []fault.Fault) (out []string) {
 	for _, fault := range faults {
 		out = append(out, fault.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -18,8 +19,8 @@ type checker struct{ *draft }
 
 // check is what is wrong with members in the light of what the group agrees on. The first kind of fault is enough: what follows is checked
 // without the members that have it. It finds the subnets of the load balancer, too.
-func (d checker) check() map[*reading.Reading]annotation.Fault {
-	for _, check := range []func() map[*reading.Reading]annotation.Fault{
+func (d checker) check() map[*reading.Reading]fault.Fault {
+	for _, check := range []func() map[*reading.Reading]fault.Fault{
 		d.checkAddressType, d.checkPool, d.checkFamilies, d.checkVersions, d.checkRedirect, d.checkDowngrades,
 		d.checkCertificates, d.checkSubnets, d.checkCustomerPool, d.checkFallbacks, newQuotaChecker(d.draft).check, frontBuilder(d).checkFront,
 	} {
@@ -31,7 +32,7 @@ func (d checker) check() map[*reading.Reading]annotation.Fault {
 }
 
 // checkAddressType finds load balancers that are to have no public addresses of one family where there are none of the other.
-func (d checker) checkAddressType() map[*reading.Reading]annotation.Fault {
+func (d checker) checkAddressType() map[*reading.Reading]fault.Fault {
 	if d.addressType() != annotation.OnlyPublicIPv6 || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
@@ -40,7 +41,7 @@ func (d checker) checkAddressType() map[*reading.Reading]annotation.Fault {
 }
 
 // checkPool finds pools of public addresses for load balancers without any.
-func (d checker) checkPool() map[*reading.Reading]annotation.Fault {
+func (d checker) checkPool() map[*reading.Reading]fault.Fault {
 	if _, ok := d.Votes[annotation.IPAMPool.Name]; !ok || d.scheme() == annotation.InternetFacing {
 		return nil
 	}
@@ -49,7 +50,7 @@ func (d checker) checkPool() map[*reading.Reading]annotation.Fault {
 }
 
 // checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
-func (d checker) checkCustomerPool() map[*reading.Reading]annotation.Fault {
+func (d checker) checkCustomerPool() map[*reading.Reading]fault.Fault {
 	isOnOutpost := func(s input.Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
@@ -59,12 +60,12 @@ func (d checker) checkCustomerPool() map[*reading.Reading]annotation.Fault {
 }
 
 // checkFamilies finds targets of a family that the load balancer has not.
-func (d checker) checkFamilies() map[*reading.Reading]annotation.Fault {
-	faults := map[*reading.Reading]annotation.Fault{}
+func (d checker) checkFamilies() map[*reading.Reading]fault.Fault {
+	faults := map[*reading.Reading]fault.Fault{}
 	for _, r := range d.built {
 		for _, group := range r.Groups {
 			if group.AddressType == "ipv6" && !input.IsDualstack(d.addressType()) {
-				faults[r] = annotation.Fault{
+				faults[r] = fault.Fault{
 					Field: "spec", Value: group.Part,
 					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
 						": set " + annotation.AddressType.FullName() + " dualstack, or a Service of IPv4 alone",
@@ -76,7 +77,7 @@ func (d checker) checkFamilies() map[*reading.Reading]annotation.Fault {
 }
 
 // checkVersions finds rules of HTTP listeners that send to targets by HTTP/2 or gRPC: AWS has those behind HTTPS alone.
-func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
+func (d checker) checkVersions() map[*reading.Reading]fault.Fault {
 	owners := d.byName()
 	versions := map[string]string{} // by target group
 	for _, r := range d.built {
@@ -84,7 +85,7 @@ func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 			versions[group.Part] = group.ProtocolVersion
 		}
 	}
-	faults := map[*reading.Reading]annotation.Fault{}
+	faults := map[*reading.Reading]fault.Fault{}
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTP || l.redirected {
 			continue
@@ -93,7 +94,7 @@ func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 			for _, part := range reading.GroupsOf(rule.Action) {
 				r, version := owners[rule.Owner], versions[part]
 				if _, known := faults[r]; !known && (version == "HTTP2" || version == reading.GRPC) {
-					faults[r] = annotation.Fault{Field: rule.Field, Value: part, Reason: fmt.Sprintf(
+					faults[r] = fault.Fault{Field: rule.Field, Value: part, Reason: fmt.Sprintf(
 						"the targets are reached by %s, which AWS does not have behind HTTP, as on port %d: set HTTPS alone in %s, or a redirect in %s",
 						version, l.port, annotation.ListenPorts.FullName(), annotation.SSLRedirect.FullName())}
 				}
@@ -104,8 +105,8 @@ func (d checker) checkVersions() map[*reading.Reading]annotation.Fault {
 }
 
 // checkDowngrades finds redirects of HTTPS listeners to HTTP, which AWS does not have.
-func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
-	faults, owners := map[*reading.Reading]annotation.Fault{}, d.byName()
+func (d checker) checkDowngrades() map[*reading.Reading]fault.Fault {
+	faults, owners := map[*reading.Reading]fault.Fault{}, d.byName()
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTPS {
 			continue
@@ -117,7 +118,7 @@ func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
 			r := owners[rule.Owner]
 			key := annotation.Actions.FullName() + rule.Backend
 			if _, known := faults[r]; !known {
-				faults[r] = annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: fmt.Sprintf(
+				faults[r] = fault.Fault{Annotation: key, Value: r.Annotations()[key], Reason: fmt.Sprintf(
 					"AWS redirects no HTTPS to HTTP, as on port %d: set HTTPS or %s in redirectConfig.protocol, or HTTP alone in %s",
 					l.port, annotation.SameProtocol, annotation.ListenPorts.FullName())}
 			}
@@ -127,7 +128,7 @@ func (d checker) checkDowngrades() map[*reading.Reading]annotation.Fault {
 }
 
 // checkRedirect finds those that redirect to a port that is no HTTPS listener.
-func (d checker) checkRedirect() map[*reading.Reading]annotation.Fault {
+func (d checker) checkRedirect() map[*reading.Reading]fault.Fault {
 	port, err := strconv.ParseInt(d.redirectPort(), 10, 32)
 	if err != nil {
 		return nil
@@ -145,14 +146,14 @@ func (d checker) checkRedirect() map[*reading.Reading]annotation.Fault {
 }
 
 // checkCertificates finds HTTPS listeners without one.
-func (d checker) checkCertificates() map[*reading.Reading]annotation.Fault {
-	faults := map[*reading.Reading]annotation.Fault{}
+func (d checker) checkCertificates() map[*reading.Reading]fault.Fault {
+	faults := map[*reading.Reading]fault.Fault{}
 	for _, l := range d.listeners {
 		if l.protocol != annotation.HTTPS || len(l.certificates) > 0 {
 			continue
 		}
 		for _, r := range l.members {
-			faults[r] = annotation.Fault{
+			faults[r] = fault.Fault{
 				Annotation: annotation.ListenPorts.FullName(), Value: r.Annotations()[annotation.ListenPorts.FullName()],
 				Reason: "port " + strconv.Itoa(int(l.port)) + " is HTTPS and has no certificate: set " + annotation.Certificates.FullName() +
 					", or a host whose certificate is in ACM" + reading.UnusedSecret(r.Member.Ingress, ""),
@@ -163,7 +164,7 @@ func (d checker) checkCertificates() map[*reading.Reading]annotation.Fault {
 }
 
 // checkSubnets finds the subnets. If there are none, those have a fault who are to blame, and those others whose own subnets are no better.
-func (d checker) checkSubnets() map[*reading.Reading]annotation.Fault {
+func (d checker) checkSubnets() map[*reading.Reading]fault.Fault {
 	if len(d.built) == 0 {
 		return nil
 	}
@@ -177,7 +178,7 @@ func (d checker) checkSubnets() map[*reading.Reading]annotation.Fault {
 }
 
 // blameForSubnets finds the member without which there are subnets; else those who speak of them.
-func (d checker) blameForSubnets(err error) map[*reading.Reading]annotation.Fault {
+func (d checker) blameForSubnets(err error) map[*reading.Reading]fault.Fault {
 	speakers := map[string]int{} // by setting
 	for _, r := range d.built {
 		for _, setting := range subnetSettings {
@@ -193,10 +194,10 @@ func (d checker) blameForSubnets(err error) map[*reading.Reading]annotation.Faul
 		others := slices.DeleteFunc(slices.Clone(d.built), func(other *reading.Reading) bool { return other == r })
 		without, _ := reading.Agree(others, reading.Pinned(others, d.seen))
 		if _, stillWrong := d.findSubnets(without); stillWrong == nil {
-			return map[*reading.Reading]annotation.Fault{r: subnetFault(r, err)}
+			return map[*reading.Reading]fault.Fault{r: subnetFault(r, err)}
 		}
 	}
-	faults := map[*reading.Reading]annotation.Fault{}
+	faults := map[*reading.Reading]fault.Fault{}
 	for _, r := range d.built {
 		if len(speakers) == 0 || slices.ContainsFunc(subnetSettings, r.Says) {
 			faults[r] = subnetFault(r, err)
@@ -207,8 +208,8 @@ func (d checker) blameForSubnets(err error) map[*reading.Reading]annotation.Faul
 
 // addRivals adds the faults of members that disagree with the group, and whose own subnets are wrong, too: else each would take a round of
 // its own.
-func (d checker) addRivals(faults map[*reading.Reading]annotation.Fault) {
-	rest := slices.DeleteFunc(slices.Clone(d.built), func(r *reading.Reading) bool { return faults[r] != (annotation.Fault{}) })
+func (d checker) addRivals(faults map[*reading.Reading]fault.Fault) {
+	rest := slices.DeleteFunc(slices.Clone(d.built), func(r *reading.Reading) bool { return faults[r] != (fault.Fault{}) })
 	agreed, _ := reading.Agree(rest, reading.Pinned(rest, d.seen))
 	for r := range d.conflicts {
 		if !r.Says(annotation.Subnets.Name) {
@@ -243,8 +244,8 @@ func (d checker) findSubnets(a reading.Agreed) ([]string, error) {
 }
 
 // subnetFault is the fault of a member whose subnets are wrong, at the first setting that it says.
-func subnetFault(r *reading.Reading, err error) annotation.Fault {
-	fault := annotation.Fault{Field: "spec"}
+func subnetFault(r *reading.Reading, err error) fault.Fault {
+	fault := fault.Fault{Field: "spec"}
 	for _, setting := range subnetSettings {
 		if vote, ok := r.Votes[setting]; ok {
 			fault = vote.From

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -180,7 +181,7 @@ func TestFront(t *testing.T) {
 				if built.Members[0].Held || built.Members[2].Held {
 					t.Errorf("others are held, too: %q", faults)
 				}
-				if !built.Members[1].Held || !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return strings.Contains(f.Error(), tc.held) }) {
+				if !built.Members[1].Held || !slices.ContainsFunc(faults, func(f fault.Fault) bool { return strings.Contains(f.Error(), tc.held) }) {
 					t.Errorf("held: %v, faults %q", built.Members[1].Held, faults)
 				}
 				return
@@ -191,7 +192,7 @@ func TestFront(t *testing.T) {
 			if diff := cmp.Diff(tc.want, frontOf(built)); diff != "" {
 				t.Errorf("(-want +got):\n%s%v", diff, faults)
 			}
-			if !slices.ContainsFunc(faults, func(f annotation.Fault) bool {
+			if !slices.ContainsFunc(faults, func(f fault.Fault) bool {
 				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Error(), tc.warned)
 			}) && tc.warned != "" {
 				t.Errorf("no warning %q in %v", tc.warned, faults)
@@ -235,7 +236,7 @@ func TestFrontStays(t *testing.T) {
 	}
 	before, _ := Build(in)
 	in.Seen = asSeen(before)
-	in.Members[1].Fault = &annotation.Fault{Reason: "no class"}
+	in.Members[1].Fault = &fault.Fault{Reason: "no class"}
 	after, _ := Build(in)
 	if !after.Members[1].Held {
 		t.Fatal("the member is not held")
@@ -266,7 +267,7 @@ func TestFrontPortsStay(t *testing.T) {
 		t.Fatalf("target groups %+v, want one from 80 to 443 and that of 8080; faults %v", got, faults)
 	}
 	in.Seen = asSeen(before)
-	in.Members[1].Fault = &annotation.Fault{Reason: "no class"}
+	in.Members[1].Fault = &fault.Fault{Reason: "no class"}
 	annotate(&in, 0, annotation.ListenPorts.FullName(), `[{"HTTP":80}]`)
 	after, _ := Build(in)
 	if after.Front == nil || len(after.Front.TargetGroups) != 1 || after.Front.TargetGroups[0].Port != 8080 {
@@ -346,7 +347,7 @@ func TestWhatStaysInFront(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got.Allocations); diff != "" {
 				t.Errorf("addresses (-want +got):\n%s", diff)
 			}
-			isFault := func(f annotation.Fault) bool {
+			isFault := func(f fault.Fault) bool {
 				return f.Warning && f.Member == "shop/b" && strings.Contains(f.Error(), tc.warned)
 			}
 			if (tc.warned == "") != (len(faults) == 0) || tc.warned != "" && !slices.ContainsFunc(faults, isFault) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -20,7 +21,7 @@ import (
 type frontBuilder struct{ *draft }
 
 // checkFront finds what stands in front of the load balancer. If nothing can, those who ask for it have a fault.
-func (d frontBuilder) checkFront() map[*reading.Reading]annotation.Fault {
+func (d frontBuilder) checkFront() map[*reading.Reading]fault.Fault {
 	if len(d.built) == 0 || !d.wantsFront() {
 		return nil
 	}
@@ -201,7 +202,7 @@ func (d frontBuilder) addFrontListeners(ports map[int32]int32) {
 }
 
 // warnOfFront finds ports in front at which the security group that is made lets in nobody.
-func (d frontBuilder) warnOfFront(warn func(*reading.Reading, annotation.Fault)) {
+func (d frontBuilder) warnOfFront(warn func(*reading.Reading, fault.Fault)) {
 	if d.front == nil || len(d.List(annotation.SecurityGroups.Name))+len(d.List(annotation.FrontSecurityGroups.Name)) > 0 {
 		return
 	}
@@ -209,7 +210,7 @@ func (d frontBuilder) warnOfFront(warn func(*reading.Reading, annotation.Fault))
 		for _, l := range d.front.LoadBalancers[0].Listeners {
 			isOpen := slices.ContainsFunc(d.listeners, func(other listener) bool { return other.port == l.Port })
 			if r.Says(reading.FrontPort(l.Port)) && !isOpen {
-				warn(r, annotation.Fault{
+				warn(r, fault.Fault{
 					Annotation: annotation.FrontPorts.FullName(), Value: r.Annotations()[annotation.FrontPorts.FullName()],
 					Reason: fmt.Sprintf("the load balancer's security group allows no client at port %d of the Network Load Balancer: "+
 						"name a security group for the Network Load Balancer in %s", l.Port, annotation.FrontSecurityGroups.FullName()),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -67,7 +68,7 @@ func (d frontBuilder) settleAllocations(lb, seen *stack.LoadBalancer) {
 }
 
 // warnOfStays tells those who ask for what AWS does not change.
-func (d frontBuilder) warnOfStays(warn func(*reading.Reading, annotation.Fault)) {
+func (d frontBuilder) warnOfStays(warn func(*reading.Reading, fault.Fault)) {
 	for _, setting := range slices.Sorted(maps.Keys(d.frontStays)) {
 		for r, fault := range d.voters(setting, d.frontStays[setting]) {
 			warn(r, fault)

@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -102,7 +103,7 @@ func TestTooManyPaths(t *testing.T) {
 			in, b := withPaths(t, tc.paths, "b", "")
 			b.Annotations[annotation.ListenPorts.FullName()] = ports(tc.listeners)
 			got, faults := Build(in)
-			faults = slices.DeleteFunc(faults, func(f annotation.Fault) bool { return f.Warning })
+			faults = slices.DeleteFunc(faults, func(f fault.Fault) bool { return f.Warning })
 			if len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want) || !got.Members[1].Held || got.Members[0].Held {
 				t.Errorf("faults %v, members %v", faults, got.Members)
 			}
@@ -157,11 +158,11 @@ func TestTooManyEntries(t *testing.T) {
 			annotate(&in, 1, annotation.IssueCertificate.FullName(), "true")
 			for range 3 { // as users write it, as it is cached, and cached again
 				got, faults := Build(in)
-				faults = slices.DeleteFunc(faults, func(f annotation.Fault) bool { return f.Warning })
+				faults = slices.DeleteFunc(faults, func(f fault.Fault) bool { return f.Warning })
 				if want := "more than 5000 rules, paths, entries of tls and hosts"; len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
 					t.Errorf("faults %v", faults)
 				}
-				isUntrue := func(f annotation.Fault) bool { return strings.Contains(f.Reason, "there is no host") }
+				isUntrue := func(f fault.Fault) bool { return strings.Contains(f.Reason, "there is no host") }
 				if slices.ContainsFunc(faults, isUntrue) {
 					t.Errorf("told of hosts that are not read: %v", faults)
 				}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -173,8 +174,8 @@ func (l *listener) fallbacks() (out []reading.Rule) {
 }
 
 // checkFallbacks finds default backends beside another one: a listener has that which it is seen to have, else that of the first member.
-func (d checker) checkFallbacks() map[*reading.Reading]annotation.Fault {
-	faults := map[*reading.Reading]annotation.Fault{}
+func (d checker) checkFallbacks() map[*reading.Reading]fault.Fault {
+	faults := map[*reading.Reading]fault.Fault{}
 	for _, l := range d.listeners {
 		fallbacks := l.fallbacks()
 		if l.redirected || len(fallbacks) == 0 {
@@ -186,7 +187,7 @@ func (d checker) checkFallbacks() map[*reading.Reading]annotation.Fault {
 		}
 		for _, r := range l.members {
 			if r.Fallback != nil && r.Name != owner {
-				faults[r] = annotation.Fault{Field: r.Fallback.Field, Reason: fmt.Sprintf(
+				faults[r] = fault.Fault{Field: r.Fallback.Field, Reason: fmt.Sprintf(
 					"port %d has the default backend of Ingress %s, and a listener has one: set none, or another port in %s",
 					l.port, owner, annotation.ListenPorts.FullName())}
 			}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -43,7 +44,7 @@ func newQuotaChecker(d *draft) quotaChecker {
 }
 
 // check finds the members that go over a quota.
-func (d quotaChecker) check() map[*reading.Reading]annotation.Fault {
+func (d quotaChecker) check() map[*reading.Reading]fault.Fault {
 	limits, rules, groups, certificates := d.in.Options.Limits, d.ruleKeys(), d.groupKeys(), d.certificateKeys()
 	for _, quota := range []quota{
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
@@ -59,7 +60,7 @@ func (d quotaChecker) check() map[*reading.Reading]annotation.Fault {
 }
 
 // checkFrontPorts finds the members that want more ports in front than AWS lets the load balancer be a target at.
-func (d quotaChecker) checkFrontPorts() map[*reading.Reading]annotation.Fault {
+func (d quotaChecker) checkFrontPorts() map[*reading.Reading]fault.Fault {
 	attributes, wants, present := map[string]string{}, map[*reading.Reading][]string{}, map[string]bool{}
 	if seen := d.in.SeenFront(); seen != nil {
 		maps.Copy(attributes, seen.Attributes)
@@ -82,7 +83,7 @@ func (d quotaChecker) checkFrontPorts() map[*reading.Reading]annotation.Fault {
 
 // over finds the members that do not fit into a quota. Those that want nothing new fit, the others are counted in their order. What may be
 // a held member's counts as its unless another one wants it.
-func (d quotaChecker) over(q quota) map[*reading.Reading]annotation.Fault {
+func (d quotaChecker) over(q quota) map[*reading.Reading]fault.Fault {
 	used := map[string]bool{}
 	for key, mayBeHeld := range q.present {
 		if mayBeHeld {
@@ -100,12 +101,12 @@ func (d quotaChecker) over(q quota) map[*reading.Reading]annotation.Fault {
 			grows[r] = 1
 		}
 	}
-	faults := map[*reading.Reading]annotation.Fault{}
+	faults := map[*reading.Reading]fault.Fault{}
 	byGrowth := func(a, b *reading.Reading) int { return cmp.Compare(grows[a], grows[b]) }
 	for _, r := range slices.SortedStableFunc(slices.Values(d.built), byGrowth) {
 		added := input.Unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
-			faults[r] = annotation.Fault{Field: "spec", Reason: fmt.Sprintf(
+			faults[r] = fault.Fault{Field: "spec", Reason: fmt.Sprintf(
 				"with this Ingress the load balancer would have %d %s, and its quota is %d: use fewer, another group, or a higher quota",
 				n, q.what, q.limit)}
 			continue

@@ -12,6 +12,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -19,7 +20,7 @@ import (
 )
 
 // holding are the faults that hold the member of that name.
-func holding(faults []annotation.Fault, member string) []string {
+func holding(faults []fault.Fault, member string) []string {
 	var out []string
 	for _, fault := range faults {
 		if fault.Member == member && !fault.Warning {
@@ -38,7 +39,7 @@ func TestInboundRulesAreCountedBeforeTheyAreMade(t *testing.T) {
 	if held := holding(faults, "shop/b"); len(held) != 1 || !strings.Contains(held[0], "which has 32000, and at most 2000 are read") || len(got.SecurityGroups[0].Inbound) > 10 {
 		t.Errorf("faults %q; %d rules", held, len(got.SecurityGroups[0].Inbound))
 	}
-	if warned := CheckAlone(in.Group, in.Members[1], in.Services, in.Options); !slices.ContainsFunc(warned, func(f annotation.Fault) bool { return f.Reason == want }) {
+	if warned := CheckAlone(in.Group, in.Members[1], in.Services, in.Options); !slices.ContainsFunc(warned, func(f fault.Fault) bool { return f.Reason == want }) {
 		t.Errorf("at admission: %v", warned)
 	}
 }
@@ -236,7 +237,7 @@ func TestBuildEndsWithItsContext(t *testing.T) {
 				held++
 			}
 		}
-		if isSlow := func(f annotation.Fault) bool { return strings.Contains(f.Reason, "takes too long to read") }; held != want ||
+		if isSlow := func(f fault.Fault) bool { return strings.Contains(f.Reason, "takes too long to read") }; held != want ||
 			slices.ContainsFunc(faults, isSlow) != (want > 0) || (len(got.LoadBalancers) > 0) != (want < 3) {
 			t.Errorf("after %d looks %d are held, want %d; faults %v", left, held, want, faults)
 		}

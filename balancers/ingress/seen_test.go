@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -109,7 +110,7 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 					annotate(&in, 1, annotation.Prefix+key, value)
 				}
 				before, faults := Build(in)
-				if slices.ContainsFunc(faults, func(f annotation.Fault) bool { return !f.Warning }) {
+				if slices.ContainsFunc(faults, func(f fault.Fault) bool { return !f.Warning }) {
 					t.Fatalf("not built: %v", faults)
 				}
 				in.Seen = made(before)
@@ -119,7 +120,7 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 				case "of its own annotation":
 					breakAnnotations(&in, annotations)
 				default:
-					in.Members[1].Fault = &annotation.Fault{Reason: "its params are gone"}
+					in.Members[1].Fault = &fault.Fault{Reason: "its params are gone"}
 				}
 				after, _ := Build(in)
 				if !after.Members[1].Held {
@@ -206,7 +207,7 @@ func TestSeenValueWins(t *testing.T) {
 				t.Fatalf("held: %v, %v; faults %v", got.Members[0].Held, got.Members[1].Held, faults)
 			}
 			want := fmt.Sprintf("the group has %q, as the load balancer has it", tc.want)
-			if !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return f.Member == "shop/a" && strings.Contains(f.Error(), want) }) {
+			if !slices.ContainsFunc(faults, func(f fault.Fault) bool { return f.Member == "shop/a" && strings.Contains(f.Error(), want) }) {
 				t.Errorf("faults %v, want %s", faults, want)
 			}
 		})
@@ -244,7 +245,7 @@ func TestSettingsOfGoneParamsStay(t *testing.T) {
 	}}
 	before, _ := Build(in)
 	in.Seen = made(before)
-	in.Members[1].Params, in.Members[1].Fault = nil, &annotation.Fault{Reason: "its params are gone"}
+	in.Members[1].Params, in.Members[1].Fault = nil, &fault.Fault{Reason: "its params are gone"}
 	after, _ := Build(in)
 	compareKept(t, in.Seen, made(after))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -287,7 +288,7 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 			check("target group", group.Presets, map[string]string{"deregistration_delay.timeout_seconds": "300"}, "slow_start.duration_seconds")
 		}
 	}
-	in.Members[2].Fault = &annotation.Fault{Reason: "held"}
+	in.Members[2].Fault = &fault.Fault{Reason: "held"}
 	in.Seen = got
 	in.Seen.LoadBalancers[0].Attributes = map[string]string{"routing.http2.enabled": "false"}
 	got, _ = Build(in)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -247,7 +248,7 @@ func TestZones(t *testing.T) {
 			if diff := cmp.Diff(tc.want, built.LoadBalancers[0].Subnets); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			told := slices.ContainsFunc(faults, func(f annotation.Fault) bool {
+			told := slices.ContainsFunc(faults, func(f fault.Fault) bool {
 				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Reason, "by subnet-b2: ")
 			})
 			if told != tc.told {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -64,7 +65,7 @@ func TestUsersSetNoReservedTag(t *testing.T) {
 				if !slices.ContainsFunc(allTags(got), func(tags map[string]string) bool { return tags["targetgate.dev/bind"] != "" }) {
 					t.Error("the consent of the owner is on nothing")
 				}
-				if !slices.ContainsFunc(faults, func(f annotation.Fault) bool {
+				if !slices.ContainsFunc(faults, func(f fault.Fault) bool {
 					return f.Warning && f.Member == "shop/a" && strings.HasPrefix(f.Error(), set.warned) && strings.Contains(f.Reason, `"`+key+`"`)
 				}) {
 					t.Errorf("no warning of %s about %s in %v", set.warned, key, faults)

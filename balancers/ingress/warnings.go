@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
@@ -15,10 +16,10 @@ import (
 )
 
 // warnings are those that need the whole group.
-func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
-	warnings := map[*reading.Reading][]annotation.Fault{}
-	known := map[annotation.Fault]bool{}
-	warn := func(r *reading.Reading, fault annotation.Fault) {
+func (d *draft) warnings() map[*reading.Reading][]fault.Fault {
+	warnings := map[*reading.Reading][]fault.Fault{}
+	known := map[fault.Fault]bool{}
+	warn := func(r *reading.Reading, fault fault.Fault) {
 		if fault.Member, fault.Warning = r.Name, true; !known[fault] {
 			warnings[r] = append(warnings[r], fault)
 		}
@@ -30,7 +31,7 @@ func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
 		}
 		if !d.hasRules(r) {
 			vote := d.Votes[annotation.SSLRedirect.Name]
-			warn(r, annotation.Fault{
+			warn(r, fault.Fault{
 				Annotation: annotation.SSLRedirect.FullName(), Value: vote.Text,
 				Reason: "the group redirects HTTP, as " + vote.Who() + ", and this Ingress has no HTTPS listener, so that its rules are " +
 					"nowhere: add one in " + annotation.ListenPorts.FullName(),
@@ -48,12 +49,12 @@ func (d *draft) warnings() map[*reading.Reading][]annotation.Fault {
 }
 
 // warnOfOpenListener finds members who may pass over HTTPS alone, and are served over HTTP to everybody.
-func (d *draft) warnOfOpenListener(l *listener, warn func(*reading.Reading, annotation.Fault)) {
+func (d *draft) warnOfOpenListener(l *listener, warn func(*reading.Reading, fault.Fault)) {
 	for _, r := range l.members {
 		isGuarded := func(rule reading.Rule) bool { return rule.Action.Auth != nil }
 		if l.protocol == annotation.HTTP && !l.redirected && (slices.ContainsFunc(r.Rules, isGuarded) || r.Fallback != nil &&
 			isGuarded(*r.Fallback)) {
-			warn(r, annotation.Fault{Annotation: annotation.ListenPorts.FullName(), Reason: fmt.Sprintf(
+			warn(r, fault.Fault{Annotation: annotation.ListenPorts.FullName(), Reason: fmt.Sprintf(
 				"port %d serves without authentication, as users cannot log in over HTTP: listen on HTTPS only, or set %s",
 				l.port, annotation.SSLRedirect.FullName())})
 		}
@@ -62,13 +63,13 @@ func (d *draft) warnOfOpenListener(l *listener, warn func(*reading.Reading, anno
 
 // warnOfShadows finds rules that no request reaches, as an earlier one takes all of theirs. Of very many, as where quotas were raised, the
 // first ones are compared.
-func (d *draft) warnOfShadows(l *listener, warn func(*reading.Reading, annotation.Fault)) {
+func (d *draft) warnOfShadows(l *listener, warn func(*reading.Reading, fault.Fault)) {
 	owners := map[string]*reading.Reading{}
 	for _, r := range l.members {
 		owners[r.Name] = r
 	}
 	tell := func(s shadow) {
-		warn(owners[s.rule.Owner], annotation.Fault{Field: s.rule.Field, Reason: "no request reaches this rule, as " + s.by.Field +
+		warn(owners[s.rule.Owner], fault.Fault{Field: s.rule.Field, Reason: "no request reaches this rule, as " + s.by.Field +
 			" of Ingress " + s.by.Owner + " stands before it and takes all of its requests"})
 	}
 	for _, hidden := range l.hidden {
@@ -94,13 +95,13 @@ func (d *draft) warnOfShadows(l *listener, warn func(*reading.Reading, annotatio
 const mostCompared = 20_000
 
 // warnOfZones finds zones that the load balancer could be in, too. The first member is told.
-func (d *draft) warnOfZones(warn func(*reading.Reading, annotation.Fault)) {
+func (d *draft) warnOfZones(warn func(*reading.Reading, fault.Fault)) {
 	if d.in.Options.AddZones || d.balancer == nil || len(d.built) == 0 || d.balancer.Scheme != d.scheme() ||
 		d.Get(annotation.Subnets.Name, "") != "" {
 		return
 	}
 	if found := d.in.Elsewhere(d.balancer.Subnets, d.scheme(), input.IsDualstack(d.addressType())); len(found) > 0 {
-		warn(d.built[0], annotation.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
+		warn(d.built[0], fault.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
 			": name all subnets in " + annotation.Subnets.FullName() + ", or set --add-zones"})
 	}
 }

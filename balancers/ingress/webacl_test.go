@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
@@ -68,7 +69,7 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 				t.Errorf("warnings %q, want %q", warnings, tc.warnings)
 			}
 			warned := CheckAlone(in.Group, in.Members[1], in.Services, in.Options)
-			tells := func(f annotation.Fault) bool { return f.Reason == retired }
+			tells := func(f fault.Fault) bool { return f.Reason == retired }
 			if slices.ContainsFunc(warned, tells) != slices.ContainsFunc(faults, tells) {
 				t.Errorf("told at admission: %v, later: %v", warned, faults)
 			}
@@ -94,7 +95,7 @@ func TestWebACLsOfBothKinds(t *testing.T) {
 				annotate(&in, 1, named, value)
 			}
 			got, faults := Build(in)
-			tells := func(f annotation.Fault) bool {
+			tells := func(f fault.Fault) bool {
 				return !f.Warning && f.Annotation == annotation.Prefix+"waf-acl-id" && strings.Contains(f.Reason, named) && strings.Contains(f.Reason, "one web ACL")
 			}
 			if !got.Members[1].Held || !slices.ContainsFunc(faults, tells) {

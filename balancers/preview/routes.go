@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -33,7 +34,7 @@ type Routes struct {
 	Members []string // of the group, in the order of their rules
 	// Hostname is that of the load balancer in the status.
 	Hostname string
-	Faults   []annotation.Fault
+	Faults   []fault.Fault
 	// Routes are in the order of their rules; those of a held Ingress are not known.
 	Routes []Route
 	// Lost are Services of routes, as "name:port", whose binding does not exist. Bindings are those of all others, each once.
@@ -100,7 +101,7 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 	if err != nil {
 		return err
 	}
-	isIts := func(f annotation.Fault) bool { return f.Member == nameOf(object) }
+	isIts := func(f fault.Fault) bool { return f.Member == nameOf(object) }
 	for _, group := range groups {
 		proposal, err := reconciler.Propose(ctx, group)
 		if err != nil {
@@ -108,7 +109,7 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 		}
 		if slices.Contains(proposal.Members, nameOf(object)) {
 			r.Group, r.Members = group.String(), proposal.Members
-			r.Faults = slices.DeleteFunc(proposal.Faults, func(f annotation.Fault) bool { return !isIts(f) })
+			r.Faults = slices.DeleteFunc(proposal.Faults, func(f fault.Fault) bool { return !isIts(f) })
 			r.take(nameOf(object), proposal.Wanted)
 			return r.bind(ctx, reconciler.Client, group, proposal.Wanted, nameOf(object))
 		}
@@ -120,7 +121,7 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 		return nil
 	}
 	strays, err := reconciler.Strays(ctx)
-	r.Faults = slices.DeleteFunc(strays, func(f annotation.Fault) bool { return !isIts(f) })
+	r.Faults = slices.DeleteFunc(strays, func(f fault.Fault) bool { return !isIts(f) })
 	return err
 }
 

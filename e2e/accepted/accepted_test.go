@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
@@ -138,7 +139,7 @@ func check(t testing.TB, members []*member) {
 }
 
 // checkHeld checks that members are held for what is odd about themselves alone, and that the others have their rules.
-func checkHeld(t testing.TB, in input.Input, members []*member, wanted stack.Stack, faults []annotation.Fault) {
+func checkHeld(t testing.TB, in input.Input, members []*member, wanted stack.Stack, faults []fault.Fault) {
 	t.Helper()
 	held := map[string]bool{}
 	for _, m := range wanted.Members {
@@ -151,7 +152,7 @@ func checkHeld(t testing.TB, in input.Input, members []*member, wanted stack.Sta
 		if i == 0 || !held[name] { // some settings of params are the first member's, even if it is held
 			without.Members = append(without.Members, in.Members[i])
 		}
-		if held[name] && len(m.quirks) == 0 && !slices.ContainsFunc(faults, func(f annotation.Fault) bool { return f.Member == name && isShared(f) }) {
+		if held[name] && len(m.quirks) == 0 && !slices.ContainsFunc(faults, func(f fault.Fault) bool { return f.Member == name && isShared(f) }) {
 			t.Errorf("%s is held with nothing odd about it", name)
 		}
 	}
@@ -170,7 +171,7 @@ func checkHeld(t testing.TB, in input.Input, members []*member, wanted stack.Sta
 }
 
 // isShared reports whether the fault is that others of the group were there before.
-func isShared(f annotation.Fault) bool {
+func isShared(f fault.Fault) bool {
 	return strings.Contains(f.Reason, "the group has") || strings.Contains(f.Reason, "quota")
 }
 
@@ -259,7 +260,7 @@ func TestFaultsAreWarningsAtAdmission(t *testing.T) {
 }
 
 // needsMore reports whether the fault shows in AWS, in another object or in the group alone.
-func needsMore(f annotation.Fault) bool {
+func needsMore(f fault.Fault) bool {
 	return slices.ContainsFunc([]string{
 		"no certificate", "addresses for", "of the VPC", "the VPC has", "in at least 2 zones", "are both in zone", "has no IPv6 CIDR", "the account has no",
 		"this Service does not exist", "quota", "no HTTPS listener of the group", "the load balancer is", "are reached by",

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/targetgate/targetgate/balancers/fault"
 )
 
 // Prefix begins the names of all annotations of the table.
@@ -81,7 +83,7 @@ func (k Key[T]) In(annotations map[string]string) (value T, set bool, err error)
 		return value, false, nil
 	}
 	if value, err = k.Parse(text); err != nil {
-		return *new(T), false, Fault{Annotation: Prefix + k.Name, Value: text, Reason: err.Error()}
+		return *new(T), false, fault.Fault{Annotation: Prefix + k.Name, Value: text, Reason: err.Error()}
 	}
 	return value, true, nil
 }
@@ -121,18 +123,18 @@ func Table() []*Annotation {
 
 // Check is what is wrong with the annotations of an Ingress or a Service, each for itself, sorted by name: values that cannot be read, and
 // annotations that are not known, which are warnings. Annotations without Prefix are other people's.
-func Check(annotations map[string]string) []Fault {
-	var faults []Fault
+func Check(annotations map[string]string) []fault.Fault {
+	var faults []fault.Fault
 	for name, value := range annotations {
 		if !strings.HasPrefix(name, Prefix) {
 			continue
 		}
 		row := Lookup(name)
 		if reason := reasonOf(row, value); reason != "" {
-			faults = append(faults, Fault{Annotation: name, Value: value, Reason: reason, Warning: row == nil})
+			faults = append(faults, fault.Fault{Annotation: name, Value: value, Reason: reason, Warning: row == nil})
 		}
 	}
-	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Annotation, b.Annotation) })
+	slices.SortFunc(faults, func(a, b fault.Fault) int { return strings.Compare(a.Annotation, b.Annotation) })
 	return faults
 }
 

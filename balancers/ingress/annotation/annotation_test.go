@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/targetgate/targetgate/balancers/fault"
 )
 
 func TestKeyReadsAnnotation(t *testing.T) {
@@ -32,7 +34,7 @@ func TestKeyReadsAnnotation(t *testing.T) {
 			if got != tc.want || set != tc.set || (err != nil) != (tc.fault != "") || err != nil && !strings.Contains(err.Error(), tc.fault) {
 				t.Errorf("got %d, %v, %v; want %d, %v, %s", got, set, err, tc.want, tc.set, tc.fault)
 			}
-			if fault := (Fault{}); err != nil && !errors.As(err, &fault) {
+			if fault := (fault.Fault{}); err != nil && !errors.As(err, &fault) {
 				t.Errorf("%v is no Fault", err)
 			}
 		})

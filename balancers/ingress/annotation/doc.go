@@ -7,7 +7,6 @@
 //	table.go        the list of annotations of the Application Load Balancer; a new one begins here, and package reading asks for it
 //	tablefront.go   the list of annotations of a Network Load Balancer in front of the Application Load Balancer
 //	annotation.go   Annotation, a row of these: name, scope, how a group's values combine; looks up, reads and checks annotations
-//	fault.go        Fault: which annotation or field is wrong, its value, and what would be right
 //	values.go       parsers of plain values: texts, numbers, choices, lists, ARNs, CIDRs
 //	pairs.go        parsers of key=value pairs and of JSON, as far as their length allows
 //	texts.go        names of values that other code compares with, such as internal and traffic-port

@@ -12,6 +12,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 )
@@ -225,7 +226,7 @@ type sum struct {
 }
 
 // add is why the member has no room; nil if it has, and then it is counted.
-func (u *use) add(s *sized) *annotation.Fault {
+func (u *use) add(s *sized) *fault.Fault {
 	ports, inbound := u.ports(s)
 	b := u.budget
 	for _, sum := range []sum{
@@ -247,12 +248,12 @@ func (u *use) add(s *sized) *annotation.Fault {
 	return nil
 }
 
-func (s sum) fault() *annotation.Fault {
+func (s sum) fault() *fault.Fault {
 	has := fmt.Sprintf("this Ingress has %d %s", s.own, s.what)
 	if s.all > s.own {
 		has = fmt.Sprintf("the group has %d %s with this Ingress, which has %d", s.all, s.what, s.own)
 	}
-	return &annotation.Fault{Field: "spec", Reason: fmt.Sprintf("%s, and at most %d are read (%s), so the Ingress is not read: use fewer, "+
+	return &fault.Fault{Field: "spec", Reason: fmt.Sprintf("%s, and at most %d are read (%s), so the Ingress is not read: use fewer, "+
 		"or another group", has, s.limit, s.source)}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -22,7 +23,7 @@ func IsTrackingTag(key string) bool {
 
 // AllowedTags are those of the tags that users may set. Each other one is told, as a warning: the incumbent makes what is asked for all the
 // same, with its own value of the tag in the place of the user's.
-func AllowedTags(fault annotation.Fault, tags map[string]string, tell func(annotation.Fault)) map[string]string {
+func AllowedTags(fault fault.Fault, tags map[string]string, tell func(fault.Fault)) map[string]string {
 	allowed := make(map[string]string, len(tags))
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		if prefix := stack.ReservedBy(key); prefix != "" {
@@ -56,7 +57,7 @@ func (o *Options) Tags(users ...map[string]string) map[string]string {
 }
 
 // CheckTags is the fault with the Reason filled in when users may not set one of the tags, of those that are allowed.
-func (o *Options) CheckTags(fault annotation.Fault, tags map[string]string) error {
+func (o *Options) CheckTags(fault fault.Fault, tags map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		switch {
 		case slices.Contains(o.ExternalTags, key):

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -85,9 +86,9 @@ type Classified struct {
 	// Excluded says that the Fault is to name a group that others' IngressClassParams keep for their classes, or what a switch forbids.
 	Excluded bool
 	// Uninvited is what a switch says of an Ingress that has the group's finalizer: it belongs to the group if it is served there.
-	Uninvited *annotation.Fault
+	Uninvited *fault.Fault
 	// Fault is why it is not known what the Ingress asks for, although it seems to be ours: its class, its group's name or its order.
-	Fault *annotation.Fault
+	Fault *fault.Fault
 }
 
 // Classify says of each Ingress whether it is ours, and to which group it belongs. One that is being deleted belongs to none.
@@ -114,32 +115,32 @@ func (o Objects) classify(ingress *networkingv1.Ingress) Classified {
 }
 
 // ask finds what an Ingress asks for, or why that is not known.
-func (o Objects) ask(c *Classified) *annotation.Fault {
-	class, ours, fault := o.classOf(c.Ingress)
-	if fault == nil && class != nil && ours {
-		c.Params, fault = o.paramsOf(c.Ingress, class)
+func (o Objects) ask(c *Classified) *fault.Fault {
+	class, ours, wrong := o.classOf(c.Ingress)
+	if wrong == nil && class != nil && ours {
+		c.Params, wrong = o.paramsOf(c.Ingress, class)
 	}
-	if fault == nil && ours {
-		if fault = o.join(c); fault == nil {
-			fault = o.forbid(c)
+	if wrong == nil && ours {
+		if wrong = o.join(c); wrong == nil {
+			wrong = o.forbid(c)
 		}
-		c.Ours = fault == nil
+		c.Ours = wrong == nil
 	}
 	if c.Ours {
 		order, _, err := annotation.GroupOrder.In(c.Ingress.Annotations)
 		if c.Order = order; err != nil {
-			fault = new(annotation.AsFault(err))
+			wrong = new(fault.As(err))
 		}
 	}
-	return fault
+	return wrong
 }
 
 // tooMany is the fault of an Ingress with more finalizers than count. It stays as it is, and cannot be deleted, until the rest is gone.
-func tooMany(ingress *networkingv1.Ingress) *annotation.Fault {
+func tooMany(ingress *networkingv1.Ingress) *fault.Fault {
 	if !HoldsTooMany(ingress.Finalizers) {
 		return nil
 	}
-	return &annotation.Fault{
+	return &fault.Fault{
 		Field: "metadata.finalizers",
 		Reason: fmt.Sprintf("%d of them begin with %s, and an Ingress may have %d: remove all but those of groups that it has belonged to",
 			countExplicit(ingress.Finalizers), explicitFinalizer, mostGroupsHeld),
@@ -147,19 +148,19 @@ func tooMany(ingress *networkingv1.Ingress) *annotation.Fault {
 }
 
 // classOf is the Ingress's class and whether it is ours. There is none where the annotation decides, or nothing at all.
-func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *annotation.Fault) {
+func (o Objects) classOf(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, wrong *fault.Fault) {
 	if name, ok := ingress.Annotations[classAnnotation]; ok && !o.Switches.IgnoreClassAnnotation {
 		return nil, name == cmp.Or(o.Class, emptyClass), nil
 	}
-	class, ours, fault = o.classByName(ingress)
-	if fault == nil && !ours {
-		fault = o.ignored(ingress)
+	class, ours, wrong = o.classByName(ingress)
+	if wrong == nil && !ours {
+		wrong = o.ignored(ingress)
 	}
-	return class, ours, fault
+	return class, ours, wrong
 }
 
 // classByName is classOf as spec.ingressClassName, or the default class, says it.
-func (o Objects) classByName(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, fault *annotation.Fault) {
+func (o Objects) classByName(ingress *networkingv1.Ingress) (class *networkingv1.IngressClass, ours bool, wrong *fault.Fault) {
 	if name := ingress.Spec.IngressClassName; name != nil {
 		i := slices.IndexFunc(o.Classes, func(class *networkingv1.IngressClass) bool { return class.Name == *name })
 		if i < 0 {
@@ -178,7 +179,7 @@ func (o Objects) classByName(ingress *networkingv1.Ingress) (class *networkingv1
 	if !holdsFinalizer(ingress) && !slices.ContainsFunc(defaults, isOurs) {
 		return nil, false, nil
 	}
-	return nil, false, &annotation.Fault{
+	return nil, false, &fault.Fault{
 		Field: "spec.ingressClassName",
 		Reason: fmt.Sprintf("is not set, and %s and %s are both default classes: set it, or leave one default",
 			defaults[0].Name, defaults[1].Name),
@@ -186,11 +187,11 @@ func (o Objects) classByName(ingress *networkingv1.Ingress) (class *networkingv1
 }
 
 // missing is the fault of an Ingress whose class does not exist. It is ours if we have worked on it before.
-func (o Objects) missing(ingress *networkingv1.Ingress, class string) *annotation.Fault {
+func (o Objects) missing(ingress *networkingv1.Ingress, class string) *fault.Fault {
 	if !holdsFinalizer(ingress) {
 		return nil
 	}
-	return &annotation.Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: name one that does"}
+	return &fault.Fault{Field: "spec.ingressClassName", Value: class, Reason: "this IngressClass does not exist: name one that does"}
 }
 
 func (o Objects) defaults() []*networkingv1.IngressClass {
@@ -206,20 +207,20 @@ func (o Objects) defaults() []*networkingv1.IngressClass {
 
 // paramsOf are the params of a class, for an Ingress in a namespace that they select.
 func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.IngressClass) (
-	*v1beta1.IngressClassParams, *annotation.Fault,
+	*v1beta1.IngressClassParams, *fault.Fault,
 ) {
 	ref, object := class.Spec.Parameters, "IngressClass "+class.Name
 	if ref == nil {
 		return nil, nil
 	}
 	if ref.APIGroup == nil || *ref.APIGroup != v1beta1.GroupVersion.Group || ref.Kind != "IngressClassParams" {
-		return nil, &annotation.Fault{
+		return nil, &fault.Fault{
 			Object: object, Field: "spec.parameters", Value: ref.Kind, Reason: "must be IngressClassParams of elbv2.k8s.aws",
 		}
 	}
 	i := slices.IndexFunc(o.Params, func(params *v1beta1.IngressClassParams) bool { return params.Name == ref.Name })
 	if i < 0 {
-		return nil, &annotation.Fault{
+		return nil, &fault.Fault{
 			Object: object, Field: "spec.parameters.name", Value: ref.Name, Reason: "these IngressClassParams do not exist",
 		}
 	}
@@ -230,10 +231,10 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 	object = "IngressClassParams " + params.Name
 	selector, err := metav1.LabelSelectorAsSelector(params.Spec.NamespaceSelector)
 	if err != nil {
-		return nil, &annotation.Fault{Object: object, Field: "spec.namespaceSelector", Reason: err.Error()}
+		return nil, &fault.Fault{Object: object, Field: "spec.namespaceSelector", Reason: err.Error()}
 	}
 	if !selector.Matches(labels.Set(o.Namespaces[ingress.Namespace])) {
-		return nil, &annotation.Fault{
+		return nil, &fault.Fault{
 			Object: object, Field: "spec.namespaceSelector", Value: selector.String(),
 			Reason: "does not select namespace " + ingress.Namespace + ": label it, or take another class",
 		}
@@ -242,7 +243,7 @@ func (o Objects) paramsOf(ingress *networkingv1.Ingress, class *networkingv1.Ing
 }
 
 // join finds the group of an Ingress that is ours, or why it belongs to none.
-func (o Objects) join(c *Classified) (fault *annotation.Fault) {
+func (o Objects) join(c *Classified) (fault *fault.Fault) {
 	if c.Group, fault = groupOf(c.Ingress, c.Params); fault != nil {
 		return fault
 	}
@@ -265,18 +266,18 @@ func (o Objects) keeper(group Group, params *v1beta1.IngressClassParams) *v1beta
 	return o.Params[i]
 }
 
-func excluded(group Group, keeper *v1beta1.IngressClassParams) *annotation.Fault {
-	return &annotation.Fault{
+func excluded(group Group, keeper *v1beta1.IngressClassParams) *fault.Fault {
+	return &fault.Fault{
 		Annotation: annotation.GroupName.FullName(), Value: group.Name,
 		Reason: "IngressClassParams " + keeper.Name + " keep this group for Ingresses of their class: take that class, or another group",
 	}
 }
 
-func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *annotation.Fault) {
+func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *fault.Fault) {
 	if params != nil && params.Spec.Group != nil {
 		name := params.Spec.Group.Name
 		if err := annotation.CheckGroupName(name); err != nil {
-			return Group{}, &annotation.Fault{
+			return Group{}, &fault.Fault{
 				Object: "IngressClassParams " + params.Name, Field: "spec.group.name", Value: name, Reason: err.Error(),
 			}
 		}
@@ -285,7 +286,7 @@ func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) 
 	name, explicit, err := annotation.GroupName.In(ingress.Annotations)
 	switch {
 	case err != nil:
-		return Group{}, new(annotation.AsFault(err))
+		return Group{}, new(fault.As(err))
 	case explicit:
 		return Group{Name: name}, nil
 	}

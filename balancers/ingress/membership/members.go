@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -20,12 +21,12 @@ type Member struct {
 	Ingress *networkingv1.Ingress
 	Params  *v1beta1.IngressClassParams // of its class, nil for none
 	// Fault holds the member before anything of it is read.
-	Fault *annotation.Fault
+	Fault *fault.Fault
 	// Over holds it unread, as it asks for more than has room in the budget of its group (input.Budget).
-	Over *annotation.Fault
+	Over *fault.Fault
 	// Uninvited is what the member is told if nothing of it is served in the group, in which it has no part then. It has the finalizer of
 	// an explicit group, which whoever may write an Ingress can give it.
-	Uninvited *annotation.Fault
+	Uninvited *fault.Fault
 }
 
 // Members are the Ingresses of a group.

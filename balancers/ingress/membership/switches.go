@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
@@ -37,7 +38,7 @@ func (c *Classified) IsByName() bool {
 
 // forbid is why a switch keeps an Ingress from the group that it asks for. Anybody who may write an Ingress may give it our finalizers, but
 // not a status. So one is ours by the class annotation since before if it has both; whether it is served in its group only AWS tells.
-func (o Objects) forbid(c *Classified) *annotation.Fault {
+func (o Objects) forbid(c *Classified) *fault.Fault {
 	if o.Switches.ForbidClassAnnotation && o.ByAnnotation(c.Ingress) &&
 		(!holdsFinalizer(c.Ingress) || len(c.Ingress.Status.LoadBalancer.Ingress) == 0) {
 		c.Excluded = true
@@ -56,25 +57,25 @@ func (o Objects) forbid(c *Classified) *annotation.Fault {
 }
 
 // ForbiddenClass says that a switch forbids new uses of the class annotation.
-func ForbiddenClass() *annotation.Fault {
-	return &annotation.Fault{Reason: "new usage of the annotation " + classAnnotation +
+func ForbiddenClass() *fault.Fault {
+	return &fault.Fault{Reason: "new usage of the annotation " + classAnnotation +
 		" is forbidden by --disable-ingress-class-annotation: set spec.ingressClassName"}
 }
 
 // ForbiddenGroup says that a switch forbids new uses of the group's annotation.
-func ForbiddenGroup() *annotation.Fault {
-	return &annotation.Fault{Reason: "new usage of the annotation " + annotation.GroupName.FullName() +
+func ForbiddenGroup() *fault.Fault {
+	return &fault.Fault{Reason: "new usage of the annotation " + annotation.GroupName.FullName() +
 		" is forbidden by --disable-ingress-group-name-annotation: use a class whose IngressClassParams set spec.group.name"}
 }
 
 // ignored is the fault of an Ingress that was ours by its class annotation, which is ignored now. Without it all would be deleted that was
 // made for the Ingress.
-func (o Objects) ignored(ingress *networkingv1.Ingress) *annotation.Fault {
+func (o Objects) ignored(ingress *networkingv1.Ingress) *fault.Fault {
 	class, has := ingress.Annotations[classAnnotation]
 	if !has || !o.Switches.IgnoreClassAnnotation || class != cmp.Or(o.Class, emptyClass) || !holdsFinalizer(ingress) {
 		return nil
 	}
-	return &annotation.Fault{
+	return &fault.Fault{
 		Field: "spec.ingressClassName", Value: ptr.Deref(ingress.Spec.IngressClassName, ""),
 		Reason: "names no IngressClass of controller " + Controller + ", and --ignore-ingress-class-annotation has " + classAnnotation +
 			" ignored: what was made stays as it is until you name one, or remove the annotation",

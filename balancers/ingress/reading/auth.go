@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -26,11 +27,11 @@ func (r ruleReader) auth(service *corev1.Service) (*stack.Auth, error) {
 	kind := override(b, annotation.AuthType)
 	token, set, err := annotated(r, annotation.JWTValidation, "")
 	if err = errors.Join(b.err, err); err != nil {
-		return nil, annotation.AsFault(err)
+		return nil, fault.As(err)
 	}
 	switch {
 	case set && kind != annotation.NoAuth:
-		return nil, annotation.Fault{Annotation: annotation.JWTValidation.FullName(),
+		return nil, fault.Fault{Annotation: annotation.JWTValidation.FullName(),
 			Reason: "beside " + annotation.AuthType.FullName() + ": " + kind +
 				": set one of them, as a request can be asked for a login or a token"}
 	case set:
@@ -76,7 +77,7 @@ func (b *backed) oidc() (*stack.Auth, error) {
 		secret.Reason = "is not read"
 	}
 	if secret.Reason != "" {
-		return nil, annotation.Fault{
+		return nil, fault.Fault{
 			Annotation: annotation.AuthOIDC.FullName(), Value: o.SecretName, Reason: "Secret " + key.String() + " " + secret.Reason,
 		}
 	}
@@ -90,7 +91,7 @@ func (b *backed) needs(row *annotation.Annotation, kind string) error {
 	if b.Annotations()[name] != "" || b.service.Annotations[name] != "" {
 		return nil
 	}
-	fault := annotation.Fault{
+	fault := fault.Fault{
 		Annotation: annotation.AuthType.FullName(), Value: kind, Reason: "the annotation " + name + " does not exist: add it",
 	}
 	if b.service.Annotations[annotation.AuthType.FullName()] != "" {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -48,7 +49,7 @@ func (r ruleReader) onlyService(backend networkingv1.IngressServiceBackend) *cor
 func (r ruleReader) answerOf(backend networkingv1.IngressBackend, field string) (stack.Action, error) {
 	service := backend.Service
 	if service == nil {
-		return stack.Action{}, annotation.Fault{
+		return stack.Action{}, fault.Fault{
 			Field: field + ".resource", Reason: "resources cannot be backends of a load balancer: set a service",
 		}
 	}
@@ -70,8 +71,8 @@ func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
 	case err != nil:
 		return stack.Action{}, err
 	case !set:
-		fault := annotation.Fault{Field: field, Value: name, Reason: "the annotation " + key + " does not exist: add it"}
-		return r.missing(fault, "Backend action does not exist", r.in.Options.TolerateMissingAction)
+		wrong := fault.Fault{Field: field, Value: name, Reason: "the annotation " + key + " does not exist: add it"}
+		return r.missing(wrong, "Backend action does not exist", r.in.Options.TolerateMissingAction)
 	case action.FixedResponseConfig != nil && action.Type == annotation.FixedResponseAction:
 		config := action.FixedResponseConfig
 		return FixedResponse(config.StatusCode, config.ContentType, config.MessageBody), nil
@@ -80,16 +81,16 @@ func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
 	}
 	built, err := r.forward(action.ForwardConfig, field)
 	if err != nil {
-		if fault := annotation.AsFault(err); fault == (annotation.Fault{Reason: fault.Reason}) {
-			fault.Annotation, fault.Value = key, r.Annotations()[key]
-			err = fault
+		if wrong := fault.As(err); wrong == (fault.Fault{Reason: wrong.Reason}) {
+			wrong.Annotation, wrong.Value = key, r.Annotations()[key]
+			err = wrong
 		}
 	}
 	return built, err
 }
 
 // missing is an answer of 503 for a backend that does not exist, or else its fault.
-func (r ruleReader) missing(fault annotation.Fault, body string, tolerate bool) (stack.Action, error) {
+func (r ruleReader) missing(fault fault.Fault, body string, tolerate bool) (stack.Action, error) {
 	if !tolerate {
 		return stack.Action{}, fault
 	}
@@ -137,7 +138,7 @@ func (r ruleReader) forward(config *annotation.Forward, field string) (stack.Act
 			continue
 		}
 		if errors.Is(err, errNoService) {
-			fault := annotation.Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
+			fault := fault.Fault{Field: field, Value: target.ServiceName, Reason: "this Service does not exist in namespace " +
 				r.Member.Ingress.Namespace + ": create it"}
 			return r.missing(fault, "Backend service does not exist", r.in.Options.TolerateMissingService && single)
 		}

@@ -13,6 +13,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -26,13 +27,13 @@ func (r listenerReader) discoverCertificates() {
 	}
 	hosts := input.HostsOf(r.Member.Ingress)
 	if why := r.in.AWS.NoCertificates; why != "" && len(hosts) > 0 {
-		r.Fail(annotation.Fault{Reason: "the certificates of ACM are not known: " + why})
+		r.Fail(fault.Fault{Reason: "the certificates of ACM are not known: " + why})
 		return
 	}
 	before, known, names := len(r.Faults), r.in.CertificatesByName(), map[string]bool{}
 	for i, host := range hosts {
 		if wrong := len(r.Faults) - before; wrong >= mostWrong {
-			r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("certificates of %d more hosts are not looked for: fix the %d hosts before "+
+			r.Fail(fault.Fault{Field: "spec", Reason: fmt.Sprintf("certificates of %d more hosts are not looked for: fix the %d hosts before "+
 				"them first", len(hosts)-i, wrong)})
 			return
 		}
@@ -43,7 +44,7 @@ func (r listenerReader) discoverCertificates() {
 			}
 		}
 		if !fits {
-			r.Fail(annotation.Fault{
+			r.Fail(fault.Fault{
 				Field: host.Field, Value: host.Name,
 				Reason: "ACM has no certificate for this host: have one issued, or set the annotation " + annotation.Certificates.FullName() +
 					UnusedSecret(r.Member.Ingress, host.Name),
@@ -64,7 +65,7 @@ const whyUnused = "a load balancer can only use certificates of ACM and IAM"
 func (r listenerReader) warnOfSecrets() {
 	for i, tls := range r.Member.Ingress.Spec.TLS {
 		if tls.SecretName != "" {
-			r.warnOf(annotation.Fault{
+			r.warnOf(fault.Fault{
 				Field: fmt.Sprintf("spec.tls[%d].secretName", i), Value: tls.SecretName,
 				Reason: "is not used, as " + whyUnused + ": have ACM issue a certificate for each host, or import one, or set " +
 					annotation.Certificates.FullName(),
@@ -127,8 +128,8 @@ func (r listenerReader) takeIssued(wanted stack.Certificate) {
 	r.Fail(r.issueFault("its certificate for " + strings.Join(wanted.Domains, ", ") + " is not issued yet: " + waiting))
 }
 
-func (r listenerReader) issueFault(reason string) annotation.Fault {
-	return annotation.Fault{Annotation: annotation.IssueCertificate.FullName(),
+func (r listenerReader) issueFault(reason string) fault.Fault {
+	return fault.Fault{Annotation: annotation.IssueCertificate.FullName(),
 		Value: r.Annotations()[annotation.IssueCertificate.FullName()], Reason: reason}
 }
 

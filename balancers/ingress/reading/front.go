@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -46,7 +47,7 @@ func (r *Reading) CountFront(counts bool) {
 	}
 }
 
-func (r *Reading) asideFaults() []annotation.Fault {
+func (r *Reading) asideFaults() []fault.Fault {
 	if r.aside == nil {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (r *Reading) asideFaults() []annotation.Fault {
 }
 
 // Holding are the faults that hold the member.
-func (r *Reading) Holding() []annotation.Fault {
+func (r *Reading) Holding() []fault.Fault {
 	if !r.counts {
 		return r.Faults
 	}
@@ -65,7 +66,7 @@ func (r *Reading) Holding() []annotation.Fault {
 func (r *Reading) IsHeld() bool { return len(r.Faults) > 0 || r.counts && len(r.aside.Faults) > 0 }
 
 // Told are the warnings of the member, and what would hold it if it counted.
-func (r *Reading) Told() []annotation.Fault {
+func (r *Reading) Told() []fault.Fault {
 	if r.counts {
 		return slices.Concat(r.Warnings, r.aside.Warnings)
 	}
@@ -80,15 +81,15 @@ func (r *Reading) Told() []annotation.Fault {
 // readFrontSettings reads the settings of what is to stand in front.
 func (r settingsReader) readFrontSettings() {
 	say(r.Reading, annotation.FrontScheme, "", "", asIs)
-	r.addSubnets(annotation.FrontSubnets.Name, r.namesIn(annotation.FrontSubnets), annotation.Fault{
+	r.addSubnets(annotation.FrontSubnets.Name, r.namesIn(annotation.FrontSubnets), fault.Fault{
 		Annotation: annotation.FrontSubnets.FullName(),
 	})
 	say(r.Reading, annotation.FrontAllocations, "", "", commas)
 	r.readSecurityGroups(annotation.FrontSecurityGroups)
 	attributes, _ := get(r.Reading, annotation.FrontAttributes)
-	r.addKeys(annotation.FrontAttributes.Name, attributes, annotation.Fault{Annotation: annotation.FrontAttributes.FullName()})
+	r.addKeys(annotation.FrontAttributes.Name, attributes, fault.Fault{Annotation: annotation.FrontAttributes.FullName()})
 	tags := r.tagsIn(annotation.FrontTags)
-	r.addKeys(annotation.FrontTags.Name, tags, annotation.Fault{Annotation: annotation.FrontTags.FullName()})
+	r.addKeys(annotation.FrontTags.Name, tags, fault.Fault{Annotation: annotation.FrontTags.FullName()})
 	r.readFrontPorts()
 	r.readFrontChecks()
 	r.checkFront(len(tags))
@@ -114,7 +115,7 @@ func (r settingsReader) readFrontChecks() {
 
 func (r settingsReader) addFrontCheck(row *annotation.Annotation, text string) {
 	for _, port := range r.FrontPorts {
-		r.addText(OfPort(row.Name, port), text, annotation.Fault{Annotation: row.FullName()})
+		r.addText(OfPort(row.Name, port), text, fault.Fault{Annotation: row.FullName()})
 	}
 }
 
@@ -131,7 +132,7 @@ func (r settingsReader) readFrontPorts() {
 		port, _ := strconv.ParseInt(front, 10, 32) // it is one, and so is the other
 		to, _ := strconv.ParseInt(behind, 10, 32)
 		if !r.Listens(int32(to)) {
-			r.warnOf(annotation.Fault{Annotation: annotation.FrontPorts.FullName(), Value: front + "=" + behind,
+			r.warnOf(fault.Fault{Annotation: annotation.FrontPorts.FullName(), Value: front + "=" + behind,
 				Reason: "this Ingress does not listen on port " + behind + ", so this is ignored: set a port of " + annotation.ListenPorts.FullName()})
 			continue
 		}
@@ -141,7 +142,7 @@ func (r settingsReader) readFrontPorts() {
 
 func (r settingsReader) addFrontPort(front, behind int32) {
 	r.FrontPorts = append(r.FrontPorts, front)
-	r.add(FrontPort(front), decimal(int64(behind)), annotation.Fault{Annotation: annotation.FrontPorts.FullName()})
+	r.add(FrontPort(front), decimal(int64(behind)), fault.Fault{Annotation: annotation.FrontPorts.FullName()})
 }
 
 // MostFrontTags is how many tags of users a Network Load Balancer may have besides those by which it is found again.
@@ -150,7 +151,7 @@ const MostFrontTags = input.MostTags - 3
 // checkFront finds what is wrong with what a member says, whatever others say; by itself it has all defaults.
 func (r settingsReader) checkFront(tags int) {
 	if tags > MostFrontTags {
-		r.Fail(annotation.Fault{
+		r.Fail(fault.Fault{
 			Annotation: annotation.FrontTags.FullName(), Reason: fmt.Sprintf("has %d tags: must be at most %d", tags, MostFrontTags),
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -33,7 +34,7 @@ func (r listenerReader) readListeners() {
 	r.Ports = ports
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		protocol := ports[port]
-		r.add(OfPort(protocolSetting, port), string(protocol), annotation.Fault{Annotation: annotation.ListenPorts.FullName()})
+		r.add(OfPort(protocolSetting, port), string(protocol), fault.Fault{Annotation: annotation.ListenPorts.FullName()})
 		r.readAttributes(port, protocol)
 	}
 	r.readInbound()
@@ -85,14 +86,14 @@ func AttributesOf(protocol annotation.Protocol, port int32) string {
 func (r listenerReader) readAttributes(port int32, protocol annotation.Protocol) {
 	name := AttributesOf(protocol, port)
 	own, _ := get(r.Reading, annotation.ListenerAttributes.Member(strings.TrimPrefix(name, annotation.ListenerAttributes.Name)))
-	r.addKeys(name, own, annotation.Fault{Annotation: annotation.Prefix + name})
+	r.addKeys(name, own, fault.Fault{Annotation: annotation.Prefix + name})
 	if !r.first {
 		return
 	}
 	for _, listener := range r.params.Listeners {
 		if annotation.Protocol(listener.Protocol) == protocol && listener.Port == port {
 			all := paramsAttributes(r.Reading, annotation.AttributesOfListener, "spec.listeners", listener.ListenerAttributes)
-			r.addKeys(name, all, annotation.Fault{Object: r.paramsObject(), Field: "spec.listeners"})
+			r.addKeys(name, all, fault.Fault{Object: r.paramsObject(), Field: "spec.listeners"})
 		}
 	}
 }
@@ -141,7 +142,7 @@ func (r listenerReader) readHTTPS(explicit []string) {
 // readMutualAuth reads what the member says of its HTTPS listeners. What it says of other ports does not count.
 func (r listenerReader) readMutualAuth() {
 	entries, _ := get(r.Reading, annotation.MutualAuthentication)
-	from := annotation.Fault{Annotation: annotation.MutualAuthentication.FullName()}
+	from := fault.Fault{Annotation: annotation.MutualAuthentication.FullName()}
 	last := map[int32]int{} // the place of the last entry, by port
 	for i, entry := range entries {
 		last[entry.Port] = i

@@ -10,7 +10,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -19,10 +19,10 @@ import (
 func (r ruleReader) readRules() {
 	paths, limits := input.PathsOf(r.Member.Ingress), r.in.Options.Limits
 	if limits.HasTooMany(r.Member.Ingress) {
-		r.Fail(annotation.Fault{Field: "spec", Reason: fmt.Sprintf("more than %d rules, paths, entries of tls and hosts there in all are not "+
+		r.Fail(fault.Fault{Field: "spec", Reason: fmt.Sprintf("more than %d rules, paths, entries of tls and hosts there in all are not "+
 			"read: use fewer, as in several Ingresses", limits.MostEntries())})
 	} else if most := limits.MostPaths(); paths > most {
-		r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths are not read, as the quota of a load balancer is %d rules: "+
+		r.Fail(fault.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths are not read, as the quota of a load balancer is %d rules: "+
 			"use fewer, as in several Ingresses with a group each, or a higher quota", paths, limits.Rules)})
 	} else {
 		r.readPaths(paths)
@@ -43,7 +43,7 @@ func (r ruleReader) readPaths(unread int) {
 		}
 		for _, path := range inOrder(rule.HTTP.Paths) {
 			if wrong := len(r.Faults) - before; wrong >= mostWrong {
-				r.Fail(annotation.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d more paths are not read: fix the %d faults of paths "+
+				r.Fail(fault.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d more paths are not read: fix the %d faults of paths "+
 					"before them first", unread, wrong)})
 				return
 			}
@@ -51,7 +51,7 @@ func (r ruleReader) readPaths(unread int) {
 			field := fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, path.index)
 			built, err := r.rule(rule.Host, path.HTTPIngressPath, field)
 			if err != nil {
-				r.Fail(annotation.At(field, err))
+				r.Fail(fault.At(field, err))
 				continue
 			}
 			r.Rules = append(r.Rules, built)
@@ -70,7 +70,7 @@ func (r ruleReader) readFallback() {
 	if err == nil && stays(action) {
 		err = errStays
 	}
-	r.Fail(annotation.At(field, err))
+	r.Fail(fault.At(field, err))
 	r.Fallback = &Rule{Rule: stack.Rule{Owner: r.Name, Action: action}, Field: field}
 	if backend.Service != nil {
 		r.Fallback.Backend = backend.Service.Name

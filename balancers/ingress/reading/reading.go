@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -23,9 +24,9 @@ type Reading struct {
 	Member membership.Member
 	params v1beta1.IngressClassParamsSpec
 
-	Faults   []annotation.Fault // that hold the member, but for those of what is set aside
-	Warnings []annotation.Fault
-	noted    map[annotation.Fault]bool // both
+	Faults   []fault.Fault // that hold the member, but for those of what is set aside
+	Warnings []fault.Fault
+	noted    map[fault.Fault]bool // both
 
 	Ports        map[int32]annotation.Protocol // of its listeners; nil if they cannot be read
 	Certificates []string                      // of its HTTPS listeners
@@ -89,7 +90,7 @@ func (r *Reading) IsUnread() bool { return r.Member.Over != nil }
 func (r *Reading) checkName() {
 	const longest = 63
 	if name := r.in.Group.Name; !r.in.Group.IsExplicit() && len(name) > longest {
-		r.Fail(annotation.Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
+		r.Fail(fault.Fault{Field: "metadata.name", Value: name, Reason: fmt.Sprintf(
 			"has %d characters, and an Ingress without a group may have %d, as a label of its TargetGroupBindings has its name: "+
 				"choose a shorter one, or %s", len(name), longest, annotation.GroupName.FullName())})
 	}
@@ -103,7 +104,7 @@ func (r *Reading) Fail(err error) {
 	if err == nil {
 		return
 	}
-	fault := annotation.AsFault(err)
+	fault := fault.As(err)
 	fault.Member, fault.Warning = r.Name, false
 	if r.isNew(fault) {
 		r.Faults = append(r.Faults, fault)
@@ -114,27 +115,27 @@ func (r *Reading) Fail(err error) {
 const mostWarnings = 1000
 
 // warnOf notes a warning. In the place of those beyond mostWarnings stands one.
-func (r *Reading) warnOf(fault annotation.Fault) {
+func (r *Reading) warnOf(wrong fault.Fault) {
 	switch n := len(r.Warnings); {
 	case n > mostWarnings:
 		return
 	case n == mostWarnings:
-		fault = annotation.Fault{Reason: "there are more warnings, which are not shown: fix what these are about first"}
+		wrong = fault.Fault{Reason: "there are more warnings, which are not shown: fix what these are about first"}
 	}
-	fault.Member, fault.Warning = r.Name, true
-	if r.isNew(fault) {
-		r.Warnings = append(r.Warnings, fault)
+	wrong.Member, wrong.Warning = r.Name, true
+	if r.isNew(wrong) {
+		r.Warnings = append(r.Warnings, wrong)
 	}
 }
 
 // isNew reports whether the fault is noted for the first time. Of its value counts what is shown, as paths may share a long one.
-func (r *Reading) isNew(fault annotation.Fault) bool {
+func (r *Reading) isNew(wrong fault.Fault) bool {
 	if r.noted == nil {
-		r.noted = map[annotation.Fault]bool{}
+		r.noted = map[fault.Fault]bool{}
 	}
-	fault.Value = fault.ShownValue()
-	before := r.noted[fault]
-	r.noted[fault] = true
+	wrong.Value = wrong.ShownValue()
+	before := r.noted[wrong]
+	r.noted[wrong] = true
 	return !before
 }
 
@@ -149,8 +150,8 @@ func get[T any](r *Reading, key annotation.Key[T]) (value T, set bool) {
 func (r *Reading) paramsObject() string { return "IngressClassParams " + r.Member.Params.Name }
 
 // paramsFault is what is wrong with a field of the member's params.
-func (r *Reading) paramsFault(field, value, reason string) annotation.Fault {
-	return annotation.Fault{Object: r.paramsObject(), Field: field, Value: value, Reason: reason}
+func (r *Reading) paramsFault(field, value, reason string) fault.Fault {
+	return fault.Fault{Object: r.paramsObject(), Field: field, Value: value, Reason: reason}
 }
 
 // readTags reads the tags of the user.
@@ -165,7 +166,7 @@ func (r *Reading) readTags() {
 // tagsIn are those of an annotation that users may set.
 func (r *Reading) tagsIn(key annotation.Key[map[string]string]) map[string]string {
 	said, _ := get(r, key)
-	fault := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
+	fault := fault.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
 	tags := input.AllowedTags(fault, said, r.warnOf)
 	r.Fail(r.in.Options.CheckTags(fault, tags))
 	return tags
@@ -183,8 +184,8 @@ func (r *Reading) paramsTags() map[string]string {
 	return input.AllowedTags(r.tagsOfParams(), tags, r.warnOf)
 }
 
-func (r *Reading) tagsOfParams() annotation.Fault {
-	return annotation.Fault{Object: r.paramsObject(), Field: "spec.tags"}
+func (r *Reading) tagsOfParams() fault.Fault {
+	return fault.Fault{Object: r.paramsObject(), Field: "spec.tags"}
 }
 
 // Listens reports whether the member has, or may have, a listener on the port.
@@ -234,7 +235,7 @@ func (r *Reading) warn() {
 func (r *Reading) warnOfTLS() {
 	isSecure := slices.Contains(slices.Collect(maps.Values(r.Ports)), annotation.HTTPS)
 	if len(r.Member.Ingress.Spec.TLS) > 0 && r.Ports != nil && !isSecure {
-		r.warnOf(annotation.Fault{
+		r.warnOf(fault.Fault{
 			Field:  "spec.tls",
 			Reason: "all listeners of this Ingress are for HTTP: set one for HTTPS in " + annotation.ListenPorts.FullName(),
 		})
@@ -250,7 +251,7 @@ func (r *Reading) warnOfPortTwice(value string) {
 	for _, entry := range entries {
 		for _, port := range entry {
 			if seen[port] {
-				r.warnOf(annotation.Fault{
+				r.warnOf(fault.Fault{
 					Annotation: annotation.ListenPorts.FullName(), Value: value,
 					Reason: fmt.Sprintf("port %d is listed twice, and its protocol is %s: list it once", port, r.Ports[port]),
 				})

@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -120,9 +121,9 @@ func (r ruleReader) added(name string) ([]annotation.Condition, error) {
 	})
 }
 
-func (r ruleReader) conditionsFault(name, reason string) annotation.Fault {
+func (r ruleReader) conditionsFault(name, reason string) fault.Fault {
 	key := annotation.Conditions.FullName() + name
-	return annotation.Fault{Annotation: key, Value: r.Annotations()[key], Reason: reason}
+	return fault.Fault{Annotation: key, Value: r.Annotations()[key], Reason: reason}
 }
 
 // distribute adds values to hosts and paths, and returns the other conditions.
@@ -156,7 +157,7 @@ func (r ruleReader) setPatterns(paths *stack.Condition, path networkingv1.HTTPIn
 		return nil
 	}
 	if strings.ContainsAny(path.Path, "*?") {
-		return annotation.Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: set a path without * and ?"}
+		return fault.Fault{Value: path.Path, Reason: "wildcards are for pathType ImplementationSpecific: set a path without * and ?"}
 	}
 	switch kind {
 	case networkingv1.PathTypeExact:

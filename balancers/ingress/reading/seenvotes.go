@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -26,25 +27,25 @@ func SeenVotes(in *input.Input) map[string]Vote {
 	if lb == nil {
 		return nil
 	}
-	v.add(annotation.LoadBalancerNameKey.Name, lb.Name, annotation.Fault{})
-	v.add(annotation.Scheme.Name, lb.Scheme, annotation.Fault{})
-	v.add(annotation.AddressType.Name, lb.AddressType, annotation.Fault{})
-	v.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
+	v.add(annotation.LoadBalancerNameKey.Name, lb.Name, fault.Fault{})
+	v.add(annotation.Scheme.Name, lb.Scheme, fault.Fault{})
+	v.add(annotation.AddressType.Name, lb.AddressType, fault.Fault{})
+	v.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), fault.Fault{})
 	if given, backend := in.GivenSecurityGroups(lb); len(given) > 0 {
-		v.add(annotation.SecurityGroups.Name, strings.Join(given, ","), annotation.Fault{})
-		v.add(annotation.ManageBackendRules.Name, YesNo(backend), annotation.Fault{})
+		v.add(annotation.SecurityGroups.Name, strings.Join(given, ","), fault.Fault{})
+		v.add(annotation.ManageBackendRules.Name, YesNo(backend), fault.Fault{})
 	}
 	if lb.Protection != nil {
-		v.add(annotation.Shield.Name, YesNo(lb.Protection.ID != ""), annotation.Fault{})
+		v.add(annotation.Shield.Name, YesNo(lb.Protection.ID != ""), fault.Fault{})
 	}
 	if lb.IPAMPool != "" {
-		v.addText(annotation.IPAMPool.Name, lb.IPAMPool, annotation.Fault{})
+		v.addText(annotation.IPAMPool.Name, lb.IPAMPool, fault.Fault{})
 	}
 	if lb.Capacity != nil {
-		v.addText(annotation.Capacity.Name, decimal(int64(*lb.Capacity)), annotation.Fault{})
+		v.addText(annotation.Capacity.Name, decimal(int64(*lb.Capacity)), fault.Fault{})
 	}
 	v.addWebACLs(lb)
-	v.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, annotation.Fault{})
+	v.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, fault.Fault{})
 	v.addTags(annotation.Tags.Name, lb.Tags)
 	for _, listener := range lb.Listeners {
 		v.addListener(listener, in.SeenInbound())
@@ -57,23 +58,23 @@ func SeenVotes(in *input.Input) map[string]Vote {
 func (v *seenVoter) addTags(setting string, tags map[string]string) {
 	for key, value := range tags {
 		if stack.ReservedBy(key) == "" {
-			v.addText(OfKey(setting, key), value, annotation.Fault{})
+			v.addText(OfKey(setting, key), value, fault.Fault{})
 		}
 	}
 }
 
 func (v *seenVoter) addWebACLs(lb *stack.LoadBalancer) {
 	if lb.WebACL != nil {
-		v.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), annotation.Fault{})
+		v.add(annotation.WAFv2ACL.Name, cmp.Or(*lb.WebACL, annotation.NoWebACL), fault.Fault{})
 	}
 	if lb.ClassicACL != nil {
-		v.addText(annotation.WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, annotation.NoWebACL), annotation.Fault{})
+		v.addText(annotation.WAFClassicACL.Name, cmp.Or(*lb.ClassicACL, annotation.NoWebACL), fault.Fault{})
 	}
 	switch {
 	case ptr.Deref(lb.WebACL, "") != "":
-		v.addText(firewallSetting, firewall, annotation.Fault{})
+		v.addText(firewallSetting, firewall, fault.Fault{})
 	case ptr.Deref(lb.ClassicACL, "") != "":
-		v.addText(firewallSetting, classicFirewall, annotation.Fault{})
+		v.addText(firewallSetting, classicFirewall, fault.Fault{})
 	}
 }
 
@@ -95,16 +96,16 @@ func SeenFallback(in *input.Input, readings []*Reading, port int32) *Reading {
 }
 
 func (v *seenVoter) addListener(listener stack.Listener, inbound []stack.Inbound) {
-	v.add(OfPort(protocolSetting, listener.Port), listener.Protocol, annotation.Fault{})
+	v.add(OfPort(protocolSetting, listener.Port), listener.Protocol, fault.Fault{})
 	if listener.SSLPolicy != "" {
-		v.add(OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, annotation.Fault{})
+		v.add(OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, fault.Fault{})
 	}
 	if listener.MutualAuth != nil {
-		v.addText(OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), annotation.Fault{})
+		v.addText(OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), fault.Fault{})
 	}
-	v.addKeys(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, annotation.Fault{})
+	v.addKeys(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, fault.Fault{})
 	if port, ok := redirectsTo(listener); ok {
-		v.add(annotation.SSLRedirect.Name, port, annotation.Fault{})
+		v.add(annotation.SSLRedirect.Name, port, fault.Fault{})
 	}
 	var cidrs, lists []string
 	for _, rule := range inbound {
@@ -117,10 +118,10 @@ func (v *seenVoter) addListener(listener stack.Listener, inbound []stack.Inbound
 		}
 	}
 	if len(cidrs) > 0 {
-		v.add(OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), annotation.Fault{})
+		v.add(OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), fault.Fault{})
 	}
 	if len(lists) > 0 {
-		v.add(OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), annotation.Fault{})
+		v.add(OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), fault.Fault{})
 	}
 }
 
@@ -147,23 +148,23 @@ func (v *seenVoter) addFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 	if lb == nil {
 		return
 	}
-	v.add(annotation.EnableFront.Name, YesNo(true), annotation.Fault{})
-	v.add(annotation.FrontScheme.Name, lb.Scheme, annotation.Fault{})
-	v.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), annotation.Fault{})
+	v.add(annotation.EnableFront.Name, YesNo(true), fault.Fault{})
+	v.add(annotation.FrontScheme.Name, lb.Scheme, fault.Fault{})
+	v.add(annotation.FrontSubnets.Name, strings.Join(lb.Subnets, ","), fault.Fault{})
 	if all := lb.Elastic(); len(all) > 0 && len(all) == len(lb.Subnets) {
-		v.add(annotation.FrontAllocations.Name, strings.Join(all, ","), annotation.Fault{})
+		v.add(annotation.FrontAllocations.Name, strings.Join(all, ","), fault.Fault{})
 	}
 	ids := make([]string, len(lb.SecurityGroups))
 	for i, group := range lb.SecurityGroups {
 		ids[i] = group.ID
 	}
-	v.add(annotation.FrontSecurityGroups.Name, strings.Join(ids, ","), annotation.Fault{})
-	v.addKeys(annotation.FrontAttributes.Name, lb.Attributes, annotation.Fault{})
+	v.add(annotation.FrontSecurityGroups.Name, strings.Join(ids, ","), fault.Fault{})
+	v.addKeys(annotation.FrontAttributes.Name, lb.Attributes, fault.Fault{})
 	v.addTags(annotation.FrontTags.Name, lb.Tags)
 	for _, group := range seen.TargetGroups {
 		port, check := stack.FrontPort(group.Part), group.HealthCheck
 		if group.TargetPort != 0 {
-			v.add(FrontPort(port), decimal(int64(group.TargetPort)), annotation.Fault{})
+			v.add(FrontPort(port), decimal(int64(group.TargetPort)), fault.Fault{})
 		}
 		for name, value := range map[string]string{
 			annotation.FrontCheckPort.Name: check.Port, annotation.FrontCheckProtocol.Name: check.Protocol,
@@ -173,7 +174,7 @@ func (v *seenVoter) addFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 			annotation.FrontHealthyThreshold.Name:   decimal(int64(check.Healthy)),
 			annotation.FrontUnhealthyThreshold.Name: decimal(int64(check.Unhealthy)),
 		} {
-			v.addText(OfPort(name, port), value, annotation.Fault{})
+			v.addText(OfPort(name, port), value, fault.Fault{})
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
@@ -55,13 +56,13 @@ func (r settingsReader) readSettings() {
 
 	if r.first {
 		all := paramsAttributes(r.Reading, annotation.AttributesOfBalancer, "spec.loadBalancerAttributes", p.LoadBalancerAttributes)
-		r.addKeys(annotation.LoadBalancerAttributes.Name, all, annotation.Fault{Object: "IngressClassParams"})
+		r.addKeys(annotation.LoadBalancerAttributes.Name, all, fault.Fault{Object: "IngressClassParams"})
 	}
 	own, _ := get(r.Reading, annotation.LoadBalancerAttributes)
-	r.addKeys(annotation.LoadBalancerAttributes.Name, own, annotation.Fault{
+	r.addKeys(annotation.LoadBalancerAttributes.Name, own, fault.Fault{
 		Annotation: annotation.LoadBalancerAttributes.FullName(),
 	})
-	r.addKeys(annotation.Tags.Name, r.Tags, annotation.Fault{Annotation: annotation.Tags.FullName()})
+	r.addKeys(annotation.Tags.Name, r.Tags, fault.Fault{Annotation: annotation.Tags.FullName()})
 	if tags := r.paramsTags(); len(tags) > 0 {
 		r.addKeys(annotation.Tags.Name, tags, r.tagsOfParams())
 	}
@@ -113,10 +114,10 @@ func (r settingsReader) readShield() {
 	switch {
 	case !set || r.in.Alone || !r.in.Options.Shield:
 	case r.in.AWS.NoShield != "":
-		r.warnOf(annotation.Fault{Annotation: annotation.Shield.FullName(), Value: YesNo(protect),
+		r.warnOf(fault.Fault{Annotation: annotation.Shield.FullName(), Value: YesNo(protect),
 			Reason: r.in.AWS.NoShield + ", the protection is left as it is"})
 	default:
-		r.add(annotation.Shield.Name, YesNo(protect), annotation.Fault{Annotation: annotation.Shield.FullName()})
+		r.add(annotation.Shield.Name, YesNo(protect), fault.Fault{Annotation: annotation.Shield.FullName()})
 	}
 }
 
@@ -137,9 +138,9 @@ func (r settingsReader) readPools() {
 
 // readSubnets reads the load balancer's subnets. The vote is for IDs, or for tags after which they are chosen.
 func (r settingsReader) readSubnets() {
-	from, entries := annotation.Fault{Annotation: annotation.Subnets.FullName()}, []string(nil)
+	from, entries := fault.Fault{Annotation: annotation.Subnets.FullName()}, []string(nil)
 	if ofParams := r.params.Subnets; ofParams != nil {
-		from = annotation.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
+		from = fault.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
 		if len(ofParams.IDs) == 0 {
 			r.addText(annotation.Subnets.Name, input.Selector(ofParams.Tags), from)
 			return
@@ -154,7 +155,7 @@ func (r settingsReader) readSubnets() {
 }
 
 // addSubnets adds a vote for the subnets of these IDs and names.
-func (r settingsReader) addSubnets(setting string, entries []string, from annotation.Fault) {
+func (r settingsReader) addSubnets(setting string, entries []string, from fault.Fault) {
 	if len(entries) == 0 || r.in.Alone {
 		return
 	}
@@ -179,7 +180,7 @@ func (r settingsReader) readAccess() {
 		r.readSecurityGroups(annotation.SecurityGroups)
 	}
 	if manage, set := get(r.Reading, annotation.ManageBackendRules); set {
-		r.add(annotation.ManageBackendRules.Name, YesNo(manage), annotation.Fault{Annotation: annotation.ManageBackendRules.FullName()})
+		r.add(annotation.ManageBackendRules.Name, YesNo(manage), fault.Fault{Annotation: annotation.ManageBackendRules.FullName()})
 	}
 }
 
@@ -224,7 +225,7 @@ func (r *Reading) leaveOut(setting, reason string) {
 func (r settingsReader) namesIn(key annotation.Key[[]string]) []string {
 	entries, set := get(r.Reading, key)
 	if set && len(entries) == 0 {
-		r.warnOf(annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()],
+		r.warnOf(fault.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()],
 			Reason: "is empty, so it is ignored: set IDs or values of Name tags, or leave it out"})
 	}
 	return entries
@@ -232,12 +233,12 @@ func (r settingsReader) namesIn(key annotation.Key[[]string]) []string {
 
 // readSecurityGroups reads the security groups of the IDs and names in an annotation.
 func (r settingsReader) readSecurityGroups(key annotation.Key[[]string]) {
-	from := annotation.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
+	from := fault.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
 	r.addSecurityGroups(key.Name, r.namesIn(key), from)
 }
 
 // addSecurityGroups adds a vote for the security groups of these IDs and names.
-func (r settingsReader) addSecurityGroups(setting string, entries []string, from annotation.Fault) {
+func (r settingsReader) addSecurityGroups(setting string, entries []string, from fault.Fault) {
 	if len(entries) == 0 || r.in.Alone {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -42,7 +43,7 @@ func override[T any](b *backed, key annotation.Key[T]) (value T) {
 	})
 	value, set := said.value, said.set
 	if err != nil && b.err == nil {
-		fault := annotation.AsFault(err)
+		fault := fault.As(err)
 		fault.Object = object
 		b.err = fault
 	}
@@ -64,7 +65,7 @@ func (b *backed) serviceObject() string {
 
 // fault is what is wrong with the Service.
 func (b *backed) fault(field, value, reason string) error {
-	return annotation.Fault{Object: b.serviceObject(), Field: field, Value: value, Reason: reason}
+	return fault.Fault{Object: b.serviceObject(), Field: field, Value: value, Reason: reason}
 }
 
 // addTargetGroup adds the target group of a Service's port, once, with its binding.
@@ -84,7 +85,7 @@ func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrStr
 		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: name one that it has")
 	}
 	if len(part) > input.LongestTagValue {
-		return "", annotation.Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
+		return "", fault.Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
 			"the target group's tag %q would have %d characters, and AWS allows %d: choose shorter names of Ingress and Service",
 			stack.Ingresses.ResourceTag(), len(part), input.LongestTagValue)}
 	}
@@ -199,7 +200,7 @@ func (b *backed) family() string {
 
 // annotationFault is what is wrong with an annotation of the Service, or else of the Ingress.
 func (b *backed) annotationFault(name, text, reason string) error {
-	fault := annotation.Fault{Annotation: annotation.Prefix + name, Value: text, Reason: reason}
+	fault := fault.Fault{Annotation: annotation.Prefix + name, Value: text, Reason: reason}
 	if _, ok := b.service.Annotations[fault.Annotation]; ok {
 		fault.Object = b.serviceObject()
 	}
@@ -215,24 +216,24 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 		return out, err
 	})
 	own := said.value
-	fault := annotation.Fault{Object: b.serviceObject(), Annotation: annotation.Tags.FullName(),
+	wrong := fault.Fault{Object: b.serviceObject(), Annotation: annotation.Tags.FullName(),
 		Value: b.service.Annotations[annotation.Tags.FullName()]}
 	if err != nil {
-		fault.Reason = annotation.AsFault(err).Reason
-		return nil, fault
+		wrong.Reason = fault.As(err).Reason
+		return nil, wrong
 	}
-	own = input.AllowedTags(fault, own, b.warnOf)
+	own = input.AllowedTags(wrong, own, b.warnOf)
 	maps.Copy(tags, own)
 	maps.Copy(tags, b.paramsTags())
-	if err := b.in.Options.CheckTags(fault, own); err != nil {
+	if err := b.in.Options.CheckTags(wrong, own); err != nil {
 		return nil, err
 	}
 	if n := len(b.in.TagsOf("", tags)); n > input.MostTags {
 		if len(own) == 0 {
-			fault = annotation.Fault{Annotation: annotation.Tags.FullName(), Value: b.Annotations()[annotation.Tags.FullName()]}
+			wrong = fault.Fault{Annotation: annotation.Tags.FullName(), Value: b.Annotations()[annotation.Tags.FullName()]}
 		}
-		fault.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS allows %d", n, input.MostTags)
-		return nil, fault
+		wrong.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS allows %d", n, input.MostTags)
+		return nil, wrong
 	}
 	return tags, nil
 }

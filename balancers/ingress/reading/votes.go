@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 )
 
@@ -17,8 +18,8 @@ type Vote struct {
 	Text string
 	// same is equal for votes that mean the same.
 	same   string
-	yields bool             // to one that does not, unless it is pinned
-	From   annotation.Fault // what says it, without a Reason
+	yields bool        // to one that does not, unless it is pinned
+	From   fault.Fault // what says it, without a Reason
 }
 
 // OfPort is the name of a shared setting of a port.
@@ -38,7 +39,7 @@ type voter struct {
 }
 
 // add adds a vote. A list is the same in any order.
-func (v *voter) add(setting, text string, from annotation.Fault) {
+func (v *voter) add(setting, text string, from fault.Fault) {
 	same := text
 	if strings.Contains(text, ",") {
 		items := strings.Split(text, ",")
@@ -50,13 +51,13 @@ func (v *voter) add(setting, text string, from annotation.Fault) {
 }
 
 // addText adds a vote whose text is no list.
-func (v *voter) addText(setting, text string, from annotation.Fault) {
+func (v *voter) addText(setting, text string, from fault.Fault) {
 	from.Member, from.Value = v.Name, text
 	v.Votes[setting] = Vote{Text: text, same: text, From: from}
 }
 
 // addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
-func (v *voter) addKeys(name string, values map[string]string, from annotation.Fault) {
+func (v *voter) addKeys(name string, values map[string]string, from fault.Fault) {
 	for key, value := range values {
 		if setting := OfKey(name, key); !v.forced[setting] || v.first && from.Object != "" {
 			v.addText(setting, value, from)
@@ -66,11 +67,11 @@ func (v *voter) addKeys(name string, values map[string]string, from annotation.F
 
 // say has the member vote for a value of its params, else for that of its annotation, and returns it. One without text does not count.
 func say[T any](r *Reading, key annotation.Key[T], field, ofParams string, text func(T) string) (string, bool) {
-	from := annotation.Fault{Annotation: key.FullName()}
+	from := fault.Fault{Annotation: key.FullName()}
 	var value T
 	var set bool
 	if ofParams != "" {
-		from = annotation.Fault{Object: r.paramsObject(), Field: field}
+		from = fault.Fault{Object: r.paramsObject(), Field: field}
 		parsed, err := key.Parse(ofParams)
 		if err != nil {
 			r.Fail(r.paramsFault(field, ofParams, err.Error()))
@@ -157,8 +158,8 @@ func Pinned(readings []*Reading, seen map[string]Vote) map[string]Vote {
 
 // Agree finds what holds for the group. A member joins if it contradicts neither the pins nor those before it; else a fault says with whom
 // it disagrees.
-func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]annotation.Fault) {
-	a, faults := Agreed{Votes: maps.Clone(pins)}, map[*Reading]annotation.Fault{}
+func Agree(readings []*Reading, pins map[string]Vote) (Agreed, map[*Reading]fault.Fault) {
+	a, faults := Agreed{Votes: maps.Clone(pins)}, map[*Reading]fault.Fault{}
 	for _, r := range readings {
 		if fault, ok := r.contradicts(a, pins); ok {
 			faults[r] = fault
@@ -183,7 +184,7 @@ func (v *voter) Says(setting string) bool {
 func (v *voter) List(setting string) []string { return Agreed{Votes: v.Votes}.List(setting) }
 
 // contradicts is the fault of a member that says something else than what is agreed on, if it does. Nothing that is pinned yields.
-func (v *voter) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault, bool) {
+func (v *voter) contradicts(a Agreed, pins map[string]Vote) (fault.Fault, bool) {
 	for _, setting := range slices.Sorted(maps.Keys(v.Votes)) {
 		mine := v.Votes[setting]
 		other, ok := a.Votes[setting]
@@ -193,7 +194,7 @@ func (v *voter) contradicts(a Agreed, pins map[string]Vote) (annotation.Fault, b
 			return fault, true
 		}
 	}
-	return annotation.Fault{}, false
+	return fault.Fault{}, false
 }
 
 // subjectOf says which of several keys or ports the setting is for, as a part of a sentence.
@@ -239,7 +240,7 @@ func (r *Reading) MaySay(setting string) bool {
 	name, _, ofPort := strings.Cut(name, " ")
 	ofListener := ofPort && !ofKey || strings.HasPrefix(name, annotation.ListenerAttributes.Name)
 	return ofListener && r.Ports == nil ||
-		slices.ContainsFunc(r.Holding(), func(fault annotation.Fault) bool {
+		slices.ContainsFunc(r.Holding(), func(fault fault.Fault) bool {
 			return fault.Annotation == annotation.Prefix+name && fault.Object == ""
 		})
 }

@@ -6,6 +6,7 @@ package reading
 import (
 	"strconv"
 
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 )
@@ -26,16 +27,16 @@ func (r settingsReader) readWebACL() {
 		}
 	}
 	if arn, set := r.Annotations()[annotation.WAFv2ACL.FullName()]; set && arn == "" && r.params.WAFv2ACLArn == "" {
-		r.warnOf(annotation.Fault{Annotation: annotation.WAFv2ACL.FullName(),
+		r.warnOf(fault.Fault{Annotation: annotation.WAFv2ACL.FullName(),
 			Reason: "is empty, so it is ignored, and a web ACL that is there stays: set \"none\" to remove it, or leave this out"})
 	}
 }
 
 // Outvoted warns of the ARN that the member gives while another names a web ACL.
-func (v *voter) Outvoted(a Agreed) (annotation.Fault, bool) {
+func (v *voter) Outvoted(a Agreed) (fault.Fault, bool) {
 	mine, other := v.Votes[annotation.WAFv2ACL.Name], a.Votes[annotation.WAFv2ACL.Name]
 	if !mine.yields || other.same == mine.same {
-		return annotation.Fault{}, false
+		return fault.Fault{}, false
 	}
 	fault := mine.From
 	fault.Reason = "is ignored, as a name takes precedence over an ARN: the group has " + strconv.Quote(other.Text) + ", as " + other.Who()
@@ -43,7 +44,7 @@ func (v *voter) Outvoted(a Agreed) (annotation.Fault, bool) {
 }
 
 func (r settingsReader) readWebACLName(name string) {
-	from := annotation.Fault{Annotation: annotation.WAFv2ACLName.FullName(), Value: name}
+	from := fault.Fault{Annotation: annotation.WAFv2ACLName.FullName(), Value: name}
 	if r.params.WAFv2ACLName != "" {
 		from = r.paramsFault("spec.wafv2AclName", name, "")
 	}
@@ -73,7 +74,7 @@ const (
 )
 
 // addFirewall votes for a web ACL of that service. From is what asks for it.
-func (r settingsReader) addFirewall(service string, from annotation.Fault) {
+func (r settingsReader) addFirewall(service string, from fault.Fault) {
 	if ours := r.in.Options; service == firewall && !ours.WAFv2 || service == classicFirewall && !ours.WAFClassic {
 		return
 	}
@@ -90,7 +91,7 @@ func (r settingsReader) addFirewall(service string, from annotation.Fault) {
 func (r settingsReader) readClassicACL() {
 	key := input.ClassicACLKey(r.Member)
 	id, set := get(r.Reading, key)
-	from := annotation.Fault{Annotation: key.FullName(), Value: id}
+	from := fault.Fault{Annotation: key.FullName(), Value: id}
 	if !set || id == "" {
 		return
 	}
@@ -110,7 +111,7 @@ func (r settingsReader) readClassicACL() {
 	r.warnOf(from)
 }
 
-func (r settingsReader) addClassicACL(id string, from annotation.Fault) {
+func (r settingsReader) addClassicACL(id string, from fault.Fault) {
 	if r.in.Alone || !r.in.Options.WAFClassic {
 		return
 	}

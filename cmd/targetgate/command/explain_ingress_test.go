@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/preview"
 	"github.com/targetgate/targetgate/targets/explain"
@@ -31,8 +31,8 @@ func TestLinksOfAnIngress(t *testing.T) {
 		change(&out)
 		return out
 	}
-	fault := func(f annotation.Fault) preview.Routes {
-		return with(func(r *preview.Routes) { r.Faults = []annotation.Fault{f} })
+	wrong := func(f fault.Fault) preview.Routes {
+		return with(func(r *preview.Routes) { r.Faults = []fault.Fault{f} })
 	}
 	for _, c := range []struct {
 		name   string
@@ -50,10 +50,10 @@ func TestLinksOfAnIngress(t *testing.T) {
 			"kubectl -n shop describe ingress a"},
 		{"not known to be ours", preview.Routes{Unsure: true}, "", "unknown  group         whether it is targetgate's is not known"},
 		{"others not read", with(func(r *preview.Routes) { r.Fewer = true }), "", "number 2 of 2 that you may read"},
-		{"no group for a fault", preview.Routes{Faults: []annotation.Fault{{Reason: "wrong class"}}}, "group broken", "wrong class"},
-		{"held", fault(annotation.Fault{Annotation: "x", Reason: "wrong"}), "ingress broken", "keeps what the Ingress was given last"},
-		{"shadowed", fault(annotation.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Warning: true}), "rule broken", "no request"},
-		{"a warning", fault(annotation.Fault{Annotation: "x", Reason: "is ignored", Warning: true}), "", "is ignored"},
+		{"no group for a fault", preview.Routes{Faults: []fault.Fault{{Reason: "wrong class"}}}, "group broken", "wrong class"},
+		{"held", wrong(fault.Fault{Annotation: "x", Reason: "wrong"}), "ingress broken", "keeps what the Ingress was given last"},
+		{"shadowed", wrong(fault.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Warning: true}), "rule broken", "no request"},
+		{"a warning", wrong(fault.Fault{Annotation: "x", Reason: "is ignored", Warning: true}), "", "is ignored"},
 		{"no status", with(func(r *preview.Routes) { r.Hostname = "" }), "status waiting", "has no load balancer yet"},
 		{"no binding", with(func(r *preview.Routes) { r.Lost = []string{"web:80"} }), "binding broken", "no TargetGroupBinding of Service web:80"},
 	} {

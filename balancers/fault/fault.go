@@ -1,25 +1,27 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package annotation
+// Package fault says what is wrong with one annotation or field of an object: what, where, and what would be right. It knows no kind of
+// object, and nothing else of ours.
+package fault
 
 import (
 	"errors"
 	"fmt"
 )
 
-// Fault is what is wrong with one annotation or field of an Ingress, or of an object that it uses.
+// Fault is what is wrong with one annotation or field of a member, or of an object that it uses.
 type Fault struct {
-	// Member is the Ingress that is held or warned, as "namespace/name".
+	// Member is the one that is held or warned, as "namespace/name".
 	Member string
-	// Object has the annotation or field if it is not the Ingress itself, such as "Service shop/web".
+	// Object has the annotation or field if it is not the member itself, such as "Service shop/web".
 	Object string
 	// Annotation is the name of one, with its prefix. Without it Field is the path of a field, such as spec.rules[0].http.paths[1].
 	Annotation, Field string
 	Value             string
 	// Reason says what would be right.
 	Reason string
-	// Warning says that the Ingress is built all the same.
+	// Warning says that the member is built all the same.
 	Warning bool
 }
 
@@ -50,15 +52,15 @@ func At(field string, err error) error {
 	if err == nil {
 		return nil
 	}
-	fault := AsFault(err)
+	fault := As(err)
 	if fault.Annotation == "" && fault.Field == "" {
 		fault.Field = field
 	}
 	return fault
 }
 
-// AsFault is the error as a Fault, which has only a Reason if the error is none.
-func AsFault(err error) Fault {
+// As is the error as a Fault, which has only a Reason if the error is none.
+func As(err error) Fault {
 	if fault := (Fault{}); errors.As(err, &fault) {
 		return fault
 	}
