@@ -71,10 +71,28 @@ func bare(all map[string]map[string]any) map[string]map[string]any {
 func TestChartInstallsWhatConfigDoes(t *testing.T) {
 	want := bare(kustomization(t))
 	delete(want, "Namespace "+namespace) // helm --create-namespace
+	setImage(t, want["Deployment targetgate"], "", "registry.example/targetgate:v0.1.0")
 	manifest := render(t, `clusterName="$(CLUSTER_NAME)"`, `env={"CLUSTER_NAME":"my-cluster"}`)
 	got := bare(objects(t, []byte(manifest)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the chart does not install what config/ does (-config +chart):\n%s", diff)
+	}
+}
+
+// setImage puts an image in place of one that has to be there.
+func setImage(t *testing.T, deployment map[string]any, old, image string) {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(deployment, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("%d containers, %v", len(containers), err)
+	}
+	container := containers[0].(map[string]any)
+	if got, found := container["image"]; !found || got != old {
+		t.Errorf("the image is %v, want %q", got, old)
+	}
+	container["image"] = image
+	if err := unstructured.SetNestedSlice(deployment, containers, "spec", "template", "spec", "containers"); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -48,6 +48,13 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 		"a critical guard":         {[]string{nodeGuard, `nodeGuard.priorityClassName="system-node-critical"`}, "nodeGuard.priorityClassName is system-node-critical: "},
 		"a guard nobody answers":   {[]string{nodeGuard, `watchNamespace=["a","b"]`}, "nodeGuard.enabled needs targetgate-system in watchNamespace: "},
 		"another's image":          {[]string{`image.repository="public.ecr.aws/eks/aws-load-balancer-controller"`}, "image.repository is public.ecr.aws/eks/aws-load-balancer-controller, "},
+		"no image":                 {[]string{`image.repository=""`}, "image.repository is required, as no image is published yet: build one "},
+		"an image of null":         {[]string{`image.repository=null`}, "image.repository is required, "},
+		"a repository with a tag":  {[]string{`image.repository="here:5000/tg:v1"`}, "image.repository is here:5000/tg:v1, with a tag or a digest: "},
+		"one with a digest":        {[]string{`image.repository="here/tg@` + digest + `"`}, "image.repository is here/tg@" + digest + ", with a tag or a digest: "},
+		"a digest cut short":       {[]string{`image.digest="sha256:0123"`}, "at '/image/digest': 'sha256:0123' does not match pattern '^(sha256:[0-9a-f]{64})?$'"},
+		"a digest without a kind":  {[]string{`image.digest="` + strings.TrimPrefix(digest, "sha256:") + `"`}, "at '/image/digest': "},
+		"a digest with capitals":   {[]string{`image.digest="` + strings.ToUpper(digest) + `"`}, "at '/image/digest': "},
 		"a slip of the pen":        {[]string{`clusterNmae="a"`}, "No such value: clusterNmae. If it comes from aws-load-balancer-controller's chart, "},
 		"two of theirs":            {[]string{`theirs={"a":1}`, `another=null`, `other=false`}, "No such value: another, other, theirs. If "},
 		"a slip below":             {[]string{`serviceMonitor={"enable":true}`}, "additional properties 'enable' not allowed"},
@@ -70,7 +77,7 @@ func TestContradictoryValuesFailTheRender(t *testing.T) {
 
 func TestContradictionsAreToldAllAtOnce(t *testing.T) {
 	_, stderr, _ := template(t, `clusterName=""`, `serviceAccount.create=false`)
-	for _, want := range []string{"clusterName is required", "serviceAccount.create is false"} {
+	for _, want := range []string{"clusterName is required", "image.repository is required", "serviceAccount.create is false"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the error does not say %q:\n%s", want, stderr)
 		}
@@ -81,6 +88,7 @@ func TestContradictionsAreToldAllAtOnce(t *testing.T) {
 func TestOddValuesThatAreRightAreRendered(t *testing.T) {
 	tests := map[string][]string{
 		"one replica":              {`replicaCount=1`},
+		"a registry with a port":   {`image.repository="here:5000/tg"`},
 		"no metrics":               {`metricsBindAddr="0"`},
 		"guards and a namespace":   {nodeGuard, `watchNamespace="shop, targetgate-system"`},
 		"no guard, odd toleration": {`nodeGuard.tolerations=[{"operator":"Exists"}]`, `watchNamespace="shop"`},

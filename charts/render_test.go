@@ -52,9 +52,10 @@ func template(t *testing.T, values ...string) (manifest, stderr string, err erro
 	return helm(t, args...)
 }
 
-const named = `clusterName="demo"`
+// named are the values that have no default.
+const named = `clusterName="demo",image.repository="registry.example/targetgate"`
 
-// render is template for values that are right, with a name for the cluster.
+// render is template for values that are right, with those that have no default.
 func render(t *testing.T, values ...string) string {
 	t.Helper()
 	manifest, stderr, err := template(t, append([]string{named}, values...)...)

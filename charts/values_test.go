@@ -14,6 +14,8 @@ import (
 // provision gives values of load balancers their effect.
 const provision = "provision=true"
 
+const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 // Each value changes what is rendered. want is a line, without its indentation, that is not there with the defaults.
 var valueCases = map[string]struct {
 	value string   // as JSON
@@ -26,7 +28,8 @@ var valueCases = map[string]struct {
 	"watchNamespace":                            {value: `["a","b"]`, want: `- "--watch-namespace=a,b"`},
 	"replicaCount":                              {value: `3`, want: `replicas: 3`},
 	"image.repository":                          {value: `"here/tg"`, want: `image: "here/tg:v0.1.0"`},
-	"image.tag":                                 {value: `"v9"`, want: `image: "ghcr.io/targetgate/targetgate:v9"`},
+	"image.tag":                                 {value: `"v9"`, want: `image: "registry.example/targetgate:v9"`},
+	"image.digest":                              {value: `"` + digest + `"`, with: []string{`image.tag="v9"`}, want: `image: "registry.example/targetgate@` + digest + `"`},
 	"image.pullPolicy":                          {value: `"Always"`, want: `imagePullPolicy: Always`},
 	"imagePullSecrets":                          {value: `[{"name":"pull"}]`, want: `- name: pull`},
 	"nameOverride":                              {value: `"other"`, want: `name: targetgate-other`},

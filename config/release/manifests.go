@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"sigs.k8s.io/yaml"
 )
 
 const kustomization = "config/kustomization.yaml"
 
-const installIntro = `# targetgate %s without Helm: config/kustomization.yaml in one file. Set CLUSTER_NAME, and the annotation
+const installIntro = `# targetgate %s without Helm: config/kustomization.yaml in one file. Set the image (build one of
+# config/image/Dockerfile and push it to a registry that your nodes pull from), CLUSTER_NAME, and the annotation
 # eks.amazonaws.com/role-arn of the ServiceAccount (EKS Pod Identity needs none), then:
 #
 #   kubectl apply --server-side -f install.yaml
@@ -23,9 +23,6 @@ const installIntro = `# targetgate %s without Helm: config/kustomization.yaml in
 # Never kubectl delete -f it: that deletes the CRD and with it all bindings, and targetgate then deregisters their targets. The README
 # says how to uninstall it.
 `
-
-// image matches the image in config/manager/manager.yaml, with its tag.
-var image = regexp.MustCompile(`(image: "?ghcr\.io/targetgate/targetgate:)[^"\s]+`)
 
 // writeManifests writes the CRD alone, for users who install it without the chart, and everything in the kustomization.
 func (r *release) writeManifests() error {
@@ -46,10 +43,7 @@ func (r *release) writeManifests() error {
 		}
 		install = fmt.Appendf(install, "---\n%s", bytes.TrimPrefix(content, []byte("---\n")))
 	}
-	if found := len(image.FindAll(install, -1)); found != 1 {
-		return fmt.Errorf("setting the image's tag: found it %d times, want once", found)
-	}
-	return r.writeFile("install.yaml", image.ReplaceAll(install, []byte("${1}"+r.version)))
+	return r.writeFile("install.yaml", install)
 }
 
 // resources returns the paths in the kustomization, which contains nothing else.

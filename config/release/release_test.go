@@ -145,8 +145,8 @@ func TestManifestsHaveTheVersionAndAllOfTheKustomization(t *testing.T) {
 		t.Fatal(err)
 	}
 	install := read(t, filepath.Join(r.output, "install.yaml"))
-	if !strings.Contains(install, `image: "ghcr.io/targetgate/targetgate:v1.2.3-rc.1"`) {
-		t.Error("the image has not the version")
+	if !strings.HasPrefix(install, "# targetgate v1.2.3-rc.1 ") || strings.Count(install, "\n          image: \"\"\n") != 1 {
+		t.Error("it does not begin with the version, or names an image, which nobody has published")
 	}
 	paths, err := resources()
 	if err != nil {

@@ -40,6 +40,9 @@ const (
 
 	// controlPlane names the variable of the multi-call binary.
 	controlPlane = "TARGETGATE_CONTROL_PLANE"
+
+	// named are the chart's values that have no default.
+	named = "clusterName=e2e,image.repository=registry.example/targetgate"
 )
 
 // installation is a cluster and the ways to install on it.
@@ -156,7 +159,7 @@ func (i *installation) testForeignCRD(t *testing.T) {
 	patch := []byte(`[{"op":"replace","path":"/spec/versions/0/additionalPrinterColumns","value":[{"name":"ARN","type":"string","jsonPath":".spec.x"}]}]`)
 	_, err = i.objects.Resource(definitions).Patch(t.Context(), definition, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: "kubectl"})
 	suite.Must(t, err)
-	out, err := i.helm(t, "install", "targetgate", chart, "--set", "clusterName=e2e")
+	out, err := i.helm(t, "install", "targetgate", chart, "--set", named)
 	if err == nil || !strings.Contains(out, definition) {
 		t.Errorf("helm install: %v, want the name of the CRD in its output:\n%s", err, out)
 	}
@@ -164,13 +167,13 @@ func (i *installation) testForeignCRD(t *testing.T) {
 
 func (i *installation) testDryRun(t *testing.T) {
 	out := t.TempDir()
-	i.mustHelm(t, "template", "targetgate", chart, "--set", "clusterName=e2e,nodeGuard.enabled=true", "--output-dir", out)
+	i.mustHelm(t, "template", "targetgate", chart, "--set", named+",nodeGuard.enabled=true", "--output-dir", out)
 	i.mustRun(t, kubectlPath(t), "apply", "--namespace", namespace, "--recursive", "--filename", out,
 		"--server-side", "--force-conflicts", "--dry-run=server")
 }
 
 func (i *installation) testInstall(t *testing.T) {
-	i.mustHelm(t, "install", "targetgate", chart, "--take-ownership", "--force-conflicts", "--set", "clusterName=e2e")
+	i.mustHelm(t, "install", "targetgate", chart, "--take-ownership", "--force-conflicts", "--set", named)
 	i.awaitPods(t, 2)
 	if crd := i.definition(t); !strings.Contains(fmt.Sprint(crd.Object["spec"]), ".status.targets.summary") {
 		t.Error("the CRD has not become the chart's")
@@ -239,7 +242,7 @@ func (i *installation) setBundle(t *testing.T) (want func()) {
 
 func (i *installation) testUpgrade(t *testing.T) {
 	wantBundle := i.setBundle(t)
-	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", "clusterName=e2e,replicaCount=3,podMutatorWebhookConfig.failurePolicy=Fail,"+
+	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", named+",replicaCount=3,podMutatorWebhookConfig.failurePolicy=Fail,"+
 		"networkPolicy.enabled=true,dashboard.enabled=true")
 	i.awaitPods(t, 3)
 	wantBundle()
@@ -265,7 +268,7 @@ func (i *installation) testUninstall(t *testing.T) {
 		t.Errorf("%d bindings, %d before", after, before)
 	}
 	i.awaitPods(t, 0)
-	i.mustHelm(t, "install", "targetgate", chart, "--set", "clusterName=e2e") // with the CRD that was kept
+	i.mustHelm(t, "install", "targetgate", chart, "--set", named) // with the CRD that was kept
 	i.mustHelm(t, "uninstall", "targetgate")
 	i.awaitPods(t, 0)
 }

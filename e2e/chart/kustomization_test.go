@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,8 +18,13 @@ import (
 	"github.com/targetgate/targetgate/e2e/suite"
 )
 
+// testKustomization applies the kustomization as it is, whose Deployment names no image, and then in an overlay that names one.
 func (i *installation) testKustomization(t *testing.T) {
-	i.mustRun(t, kubectlPath(t), "apply", "-k", filepath.Join(suite.Root, "config"))
+	out, err := i.run(t, kubectlPath(t), "apply", "-k", filepath.Join(suite.Root, "config"))
+	if want := "containers[0].image: Required value"; err == nil || !strings.Contains(out, want) {
+		t.Errorf("without an image: %v, want %q in:\n%s", err, want, out)
+	}
+	i.mustRun(t, kubectlPath(t), "apply", "-k", "testdata/image")
 	i.awaitPods(t, 2)
 }
 
@@ -30,7 +36,7 @@ const overlay = "testdata/provision"
 func (i *installation) testComponent(t *testing.T) {
 	ours := built(t, kubectlPath(t), "kustomize", overlay)
 	theirs := built(t, helmPath(t), "template", "targetgate", chart, "--namespace", namespace,
-		"--set", "clusterName=$(CLUSTER_NAME),env.CLUSTER_NAME=my-cluster,provision=true")
+		"--set", "image.repository=registry.example/targetgate,clusterName=$(CLUSTER_NAME),env.CLUSTER_NAME=my-cluster,provision=true")
 	delete(ours, "Namespace "+namespace)
 	if diff := cmp.Diff(theirs, ours); diff != "" {
 		t.Errorf("the component does not add what provision does (-chart +component):\n%s", diff)

@@ -26,17 +26,17 @@ import (
 // testPrevious upgrades from the chart as it was before its last change, as a user does, and goes back.
 func (i *installation) testPrevious(t *testing.T) {
 	previous := previousChart(t)
-	i.mustHelm(t, "install", "targetgate", previous, "--set", "clusterName=e2e")
+	i.mustHelm(t, "install", "targetgate", previous, "--set", named)
 	i.awaitRollout(t)
 	wantBundle := i.setBundle(t)
-	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", "clusterName=e2e")
+	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", named)
 	i.awaitRollout(t)
 	wantBundle()
 	upgraded := i.definition(t).Object["spec"]
 	i.mustHelm(t, "rollback", "targetgate", "1")
 	i.awaitRollout(t)
 	wantBundle()
-	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", "clusterName=e2e")
+	i.mustHelm(t, "upgrade", "targetgate", chart, "--set", named)
 	if diff := cmp.Diff(upgraded, i.definition(t).Object["spec"]); diff != "" {
 		t.Errorf("after a rollback the CRD is not upgraded again (-first +second):\n%s", diff)
 	}
@@ -56,8 +56,8 @@ func (i *installation) testForeignSecret(t *testing.T) {
 	}, metav1.CreateOptions{})
 	suite.Must(t, err)
 	for _, args := range [][]string{
-		{"install", "targetgate", chart, "--set", "clusterName=e2e"},
-		{"upgrade", "targetgate", chart, "--set", "clusterName=e2e,replicaCount=3"},
+		{"install", "targetgate", chart, "--set", named},
+		{"upgrade", "targetgate", chart, "--set", named + ",replicaCount=3"},
 		{"uninstall", "targetgate"},
 	} {
 		i.mustHelm(t, args...)

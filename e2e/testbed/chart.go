@@ -17,7 +17,8 @@ import (
 func (b *Bed) render(ctx context.Context) error {
 	helm := cmp.Or(os.Getenv("TARGETGATE_HELM"), filepath.Join(b.root, ".bin/helm"))
 	command := exec.CommandContext(ctx, helm, "template", "targetgate", filepath.Join(b.root, "charts/targetgate"),
-		"--namespace", namespace, "--set", "clusterName="+b.clusterName+","+strings.Join(b.options.Values, ","),
+		"--namespace", namespace, "--set", "image.repository=registry.example/targetgate",
+		"--set", "clusterName="+b.clusterName+","+strings.Join(b.options.Values, ","),
 		"--kube-version", "1.30", "--output-dir", b.dir)
 	command.Env = append(os.Environ(), "HOME="+b.dir)
 	if out, err := command.CombinedOutput(); err != nil {

@@ -63,6 +63,15 @@ argocd.argoproj.io/sync-options: Delete=false,Prune=false
 {{ .Values.webhookBindPort | default 9443 | int }}
 {{- end -}}
 
+{{/* The image, by its digest if that is given, else by its tag. */}}
+{{- define "targetgate.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
 {{/* Secrets for pulling the image. Pods that name some do not get those of their service account. */}}
 {{- define "targetgate.imagePullSecrets" -}}
 {{- with concat (.Values.imagePullSecrets | default list) (.Values.serviceAccount.imagePullSecrets | default list) | uniq -}}

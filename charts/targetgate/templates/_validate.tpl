@@ -22,8 +22,13 @@
 {{- if not .Values.clusterName -}}
 {{- $faults = append $faults "clusterName is required: set it to the name of the EKS cluster." -}}
 {{- end -}}
-{{- if contains "aws-load-balancer-controller" .Values.image.repository -}}
-{{- $faults = append $faults (printf "image.repository is %s, which is not targetgate: set image.repository and image.tag to targetgate's image, or remove them." .Values.image.repository) -}}
+{{- $repository := .Values.image.repository | default "" -}}
+{{- if not $repository -}}
+{{- $faults = append $faults "image.repository is required, as no image is published yet: build one of config/image/Dockerfile, push it to a registry that your nodes pull from, and set image.repository to its name and image.tag or image.digest to what you have pushed." -}}
+{{- else if contains "aws-load-balancer-controller" $repository -}}
+{{- $faults = append $faults (printf "image.repository is %s, which is not targetgate: set image.repository, and image.tag or image.digest, to targetgate's image." $repository) -}}
+{{- else if or (contains "@" $repository) (contains ":" (splitList "/" $repository | last)) -}}
+{{- $faults = append $faults (printf "image.repository is %s, with a tag or a digest: leave the name alone there, and set image.tag or image.digest." $repository) -}}
 {{- end -}}
 {{- if not (has $given (list 0 3)) -}}
 {{- $faults = append $faults "webhookTLS needs caCert, cert and key: set all three, or none to have targetgate create its own certificate." -}}
