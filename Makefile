@@ -114,10 +114,12 @@ vet: .bin/targetgate ## Run go vet, including the end-to-end tests.
 	go vet $(call lean,targetgate) -tags e2e ./...
 
 .PHONY: lint
-lint: .bin/golangci-lint .bin/targetgate ## Check style, licence headers and import directions (rules in .golangci.yml), subjects of commits, sizes of files, and that doc.go files name the others.
+lint: .bin/golangci-lint .bin/targetgate .bin/govulncheck ## Check style, licence headers and import directions (rules in .golangci.yml), subjects of commits, sizes of files, that doc.go files name the others, and for known vulnerabilities (VULNDB=URL names a copy of their database).
 	@.tools/sizes 1024
 	@.tools/subjects 0df6391
 	@.tools/listed
+	@.tools/vulnerabilities-tried .bin/govulncheck
+	.tools/vulnerabilities .bin/govulncheck .bin/targetgate ./cmd/targetgate $(VULNDB)
 	.bin/golangci-lint run
 
 .PHONY: verify
@@ -267,7 +269,7 @@ lean-targetgate lean-kubernetes lean-externaldns lean-tools: lean-%:
 	@cd $(module) && $(CURDIR)/.tools/without $(bin)/lean/$* $(unused) $(if $(filter kubernetes,$*),-- $(unused_in_kubernetes))
 
 # The `tool` lines of .tools/go.mod pin the tools, and name the main package of each.
-.bin/controller-gen .bin/gotestsum: minutes := 1
+.bin/controller-gen .bin/gotestsum .bin/govulncheck: minutes := 1
 .bin/golangci-lint .bin/helm: minutes := 4
-.bin/controller-gen .bin/gotestsum .bin/golangci-lint .bin/helm: .tools/go.mod .tools/go.sum | lean-tools
+.bin/controller-gen .bin/gotestsum .bin/govulncheck .bin/golangci-lint .bin/helm: .tools/go.mod .tools/go.sum | lean-tools
 	@.tools/build $@ .tools $(minutes) $(call lean,tools) "$$(awk '/\/$(@F)$$/ { print $$1 }' .tools/go.mod)"

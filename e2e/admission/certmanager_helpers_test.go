@@ -82,7 +82,8 @@ func renderForCertManager(t *testing.T) forCertManager {
 		program, err := filepath.Abs(cmp.Or(os.Getenv("TARGETGATE_HELM"), suite.Root+"/.bin/helm"))
 		suite.Must(t, err)
 		command := exec.CommandContext(t.Context(), program, "template", "targetgate", suite.Root+"/charts/targetgate",
-			"--namespace", caSecret.Namespace, "--set", "clusterName=e2e,image.repository=registry.example/targetgate,enableCertManager=true", "--show-only", "templates/"+name)
+			"--namespace", caSecret.Namespace, "--set", "clusterName=e2e,image.repository=registry.example/targetgate,enableCertManager=true",
+			"--show-only", "templates/"+name)
 		command.Env = append(os.Environ(), "HOME="+dir)
 		out, err := command.Output()
 		suite.Must(t, err)
