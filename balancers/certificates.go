@@ -31,7 +31,7 @@ func (p *pass) keepCertificates(ctx context.Context) error {
 
 // uses reports whether a listener has the certificate, or may have it, as listeners were not read.
 func (p *pass) uses(arn string) bool {
-	return !p.hasMembers() && p.hasLoadBalancer() || slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
+	return !p.hasMembers() && hasLoadBalancer(&p.seen) || slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
 		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool {
 			return slices.ContainsFunc(b.Listeners, func(l stack.Listener) bool { return slices.Contains(l.Certificates, arn) })
 		})

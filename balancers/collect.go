@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -25,12 +27,13 @@ import (
 // reasonOrphaned is that of events about load balancers that no Ingress asks for.
 const reasonOrphaned = "LoadBalancerWithoutIngress"
 
-// collector decides which load balancers without Ingresses are deleted. Only the reading of what is left uses it, but for allows.
+// collector decides which load balancers without Ingresses are deleted. Only the reading of what is left uses its keeper.
 type collector struct {
 	keeper orphans.Keeper
 
 	mu      sync.Mutex
-	allowed membership.Group // that a pass may delete, the zero value for none
+	allowed membership.Group               // that a pass may delete, the zero value for none
+	since   map[membership.Group]time.Time // when those lost their Ingresses of which that is to be recorded
 }
 
 // allows reports whether the load balancer of the group may be deleted though no Ingress has told so.
@@ -40,30 +43,65 @@ func (c *collector) allows(group membership.Group) bool {
 	return group != membership.Group{} && c.allowed == group
 }
 
-func (c *collector) allow(group membership.Group) {
+// take takes in what a look has found.
+func (c *collector) take(look orphans.Look) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.allowed = group
+	c.allowed, c.since = membership.Group{}, map[membership.Group]time.Time{}
+	if look.Collect != nil {
+		c.allowed = membership.GroupNamed(look.Collect.Name)
+	}
+	for id, since := range look.Record {
+		c.since[membership.GroupNamed(id.Name)] = since
+	}
 }
 
-// without are those of the groups that no Ingress belongs to, names, or has the finalizer of, whoever's it is.
-func (r *Reconciler) without(objects membership.Objects, groups []membership.Group) []membership.Group {
-	asked := map[membership.Group]bool{}
+// recordOf is since when the group has had no Ingress; false if that is not to be recorded.
+func (c *collector) recordOf(group membership.Group) (since time.Time, is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since, is = c.since[group]
+	return since, is
+}
+
+// record has the load balancers say since when they have had no Ingress, so that a restart does not begin anew. If AWS refuses that, this
+// process alone counts. The pass over a group that gets an Ingress takes the tag away.
+func (p *pass) record(ctx context.Context) {
+	since, is := p.collector.recordOf(p.group)
+	if !is || p.mentioned {
+		return
+	}
+	planned := orphans.Record(&p.seen, since)
+	if len(planned) == 0 {
+		return
+	}
+	for _, failure := range p.Applier.Run(ctx, apply.Pass{ID: p.id, Plan: planned}).Failures {
+		ctrl.LoggerFrom(ctx).Info("Failed to tag a load balancer with the time since when it has had no Ingress: a restart counts anew",
+			"reason", awserr.Message(failure.Err))
+	}
+}
+
+// claimants are who keeps groups from being collected, by group: the first Ingress found that belongs to it, names it or has its
+// finalizer, whoever's it is, else IngressClassParams.
+func claimants(objects membership.Objects) map[membership.Group]string {
+	by := map[membership.Group]string{}
+	for _, params := range objects.Params {
+		if params.Spec.Group != nil {
+			by[membership.Group{Name: params.Spec.Group.Name}] = paramsPrefix + params.Name
+		}
+	}
 	for _, request := range requestsOf(objects) {
-		asked[membership.Group(request.NamespacedName)] = true
+		by[membership.Group(request.NamespacedName)] = ""
 	}
 	for _, i := range objects.Ingresses {
 		for _, name := range groupsOf(i) {
-			asked[membership.GroupNamed(name)] = true
+			by[membership.GroupNamed(name)] = "Ingress " + membership.NameOf(i)
 		}
 	}
-	for _, params := range objects.Params {
-		if params.Spec.Group != nil {
-			asked[membership.Group{Name: params.Spec.Group.Name}] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(groups), func(group membership.Group) bool { return asked[group] })
+	return by
 }
+
+const paramsPrefix = "IngressClassParams "
 
 // collect looks which of the groups have a load balancer and no Ingress, tells of them, and lets a pass delete one of them when it is time.
 // It returns the groups of which nothing may be collected: while too many have none, those without any Ingress.
@@ -72,34 +110,37 @@ func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (ke
 	if err != nil {
 		return nil, err
 	}
-	without := r.without(objects, groups)
-	var ids []stack.ID
-	seen, foreign := map[stack.ID]stack.Stack{}, map[stack.ID]bool{}
+	claimed := claimants(objects)
+	without := slices.DeleteFunc(slices.Clone(groups), func(group membership.Group) bool {
+		_, is := claimed[group]
+		return is
+	})
+	var bare []orphans.Orphan
+	seen := map[stack.ID]stack.Stack{}
 	for _, group := range without {
 		id := r.idOf(group)
 		if seen[id], err = r.View.Parts(ctx, id); err != nil {
 			return nil, err
 		}
-		s := seen[id]
-		if slices.ContainsFunc(s.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 }) {
-			ids = append(ids, id)
-			foreign[id] = len(orphans.Foreign(r.Options.Cluster, group, &s)) > 0
+		if s := seen[id]; hasLoadBalancer(&s) {
+			foreign := len(orphans.Foreign(r.Options.Cluster, group, &s)) > 0
+			bare = append(bare, orphans.Orphan{ID: id, Recorded: orphans.Recorded(&s), Kept: foreign})
 		}
 	}
-	r.collector.keeper.Grace = r.OrphanGrace
-	look := r.collector.keeper.Look(ids, foreign, len(groups), r.Clock.Now())
-	withoutIngress.Set(float64(len(ids)))
-	if r.collector.allow(membership.Group{}); look.Collect != nil {
-		r.collector.allow(membership.GroupNamed(look.Collect.Name))
-	}
+	keeper := &r.collector.keeper
+	keeper.Grace, keeper.Pause = r.OrphanGrace, r.DriftInterval
+	look := keeper.Look(bare, len(groups), r.Clock.Now())
+	withoutIngress.Set(float64(len(bare)))
+	r.collector.take(look)
 	for id, at := range look.Tell {
 		r.tellOrphaned(ctx, objects, membership.GroupNamed(id.Name), seen[id], at)
 	}
 	if look.Begins {
 		ctrl.LoggerFrom(ctx).Info("Too many load balancers have no Ingress, none of them is deleted: has the API server lost its data, or is "+
-			"--cluster-name that of another cluster?", "without", len(ids), "all", len(groups))
+			"--cluster-name that of another cluster? \"targetgate orphans\" lists them, and deletes those that you name", "without", len(bare),
+			"all", len(groups))
 	}
-	if !look.TooMany || len(ids) <= orphans.Most { // what serves nobody need not wait for a few
+	if !look.TooMany || len(bare) <= orphans.Most { // what serves nobody need not wait for a few
 		return nil, nil
 	}
 	kept = map[membership.Group]bool{}
@@ -128,7 +169,7 @@ func (r *Reconciler) tellOrphaned(
 		what = fmt.Sprintf("it is deleted at %s, with all that was made for it", at.UTC().Format(time.RFC3339))
 	}
 	note := fmt.Sprintf("No Ingress asks for load balancer %s of group %s: %s. To keep it, create an Ingress of the group; to delete it now, "+
-		"delete that Ingress again", strings.Join(names, " and "), group, what)
+		"run targetgate orphans --delete=%s", strings.Join(names, " and "), group, what, group)
 	ctrl.LoggerFrom(ctx).Info(note)
 	var on runtime.Object
 	if !group.IsExplicit() {

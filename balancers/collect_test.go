@@ -5,6 +5,7 @@ package balancers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +13,13 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // estate has in AWS the stacks of so many groups, shop/0 and so on. Of the first of them there are no Ingresses.
@@ -124,9 +127,10 @@ func (b *bed) createForeign(name, namespace string) {
 	}
 }
 
-// The day begins anew when an Ingress has been there, when too many had none, and after a restart.
+// The day begins anew when an Ingress has been there, and when too many had none.
 func TestTheGraceOfALoadBalancerBeginsAnew(t *testing.T) {
 	b := estate(t, 20, 1)
+	b.tags()
 	if got := b.collected(20); len(got) > 0 {
 		t.Fatal(got)
 	}
@@ -138,12 +142,90 @@ func TestTheGraceOfALoadBalancerBeginsAnew(t *testing.T) {
 	if got := b.collected(23); len(got) > 0 {
 		t.Errorf("collected %v less than a day after an Ingress was there", got)
 	}
-	keeper := b.collector.keeper
-	b.collector.keeper = orphans.Keeper{}
+	b.vanish("1") // two of 19 are too many
+	b.vanish("2")
+	b.collected(1)
+	b.recreate("1")
+	b.recreate("2")
 	if got := b.collected(23); len(got) > 0 {
-		t.Errorf("collected %v less than a day after a restart", got)
+		t.Errorf("collected %v less than a day after too many had none", got)
 	}
-	b.collector.keeper = keeper
+}
+
+// restart is a process that knows only what is written down.
+func (b *bed) restart() { b.collector, b.memories, b.endings = collector{}, memories{}, endings{} }
+
+// A process that restarts goes on counting from the tag that the load balancer has, and tells of it an hour before.
+func TestTheGraceOfALoadBalancerOutlivesARestart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		do   func(b *bed)
+		want string
+	}{
+		"twice a day":     {want: "shop/0 after 25h"}, // it has counted 24 h, and restarts then
+		"AWS refuses it":  {do: func(b *bed) { b.apply = func(apply.Pass) apply.Result { return apply.Result{} } }},
+		"no time":         {do: func(b *bed) { b.mark("soon") }, want: "shop/0 after 25h"},
+		"a time to come":  {do: func(b *bed) { b.mark("2099-01-01T00:00:00Z") }, want: "shop/0 after 25h"},
+		"long ago":        {do: func(b *bed) { b.mark("2020-01-01T00:00:00Z") }, want: "shop/0 after 1h"},
+		"never":           {do: func(b *bed) { b.mark("2020-01-01T00:00:00Z"); b.OrphanGrace = 0 }},
+		"a name of users": {do: func(b *bed) { b.mark("2020-01-01T00:00:00Z"); b.seen["shop/0"].LoadBalancers[0].Name = "shop" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := estate(t, 20, 1)
+			b.tags()
+			if tc.do != nil {
+				tc.do(b)
+			}
+			var got []string
+			for half := range 4 {
+				for _, one := range b.collected(12) {
+					var after int
+					if _, err := fmt.Sscanf(one, "shop/0 after %dh", &after); err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, fmt.Sprintf("shop/0 after %dh", half*12+after))
+				}
+				b.restart()
+			}
+			if strings.Join(got, ", ") != tc.want {
+				t.Errorf("collected %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// tags has steps that tag load balancers done.
+func (b *bed) tags() {
+	b.apply = func(pass apply.Pass) apply.Result {
+		for _, step := range pass.Plan {
+			if tag, is := step.Change.(steps.Tag); is {
+				balancers := b.seen[pass.ID.Name].LoadBalancers
+				balancers[0].Tags = maps.Clone(balancers[0].Tags)
+				if balancers[0].Tags == nil {
+					balancers[0].Tags = map[string]string{}
+				}
+				maps.Copy(balancers[0].Tags, tag.Tags)
+			}
+		}
+		return apply.Result{}
+	}
+}
+
+// mark has the load balancer of shop/0 say since when it has had no Ingress.
+func (b *bed) mark(since string) {
+	b.seen["shop/0"].LoadBalancers[0].Tags = map[string]string{stack.OrphanTag: since}
+}
+
+// One look has each tagged once; nobody is tagged where too many have none.
+func TestOrphansAreTaggedOnce(t *testing.T) {
+	for without, want := range map[int]int{2: 2, 3: 0} {
+		b := estate(t, 20, without)
+		b.tags()
+		tag, calls := b.apply, 0
+		b.apply = func(pass apply.Pass) apply.Result { calls++; return tag(pass) }
+		if b.collected(20); calls != want {
+			t.Errorf("%d calls for %d load balancers without Ingress in 20 hours, want %d", calls, without, want)
+		}
+	}
 }
 
 // What serves nobody does not wait for the load balancers without Ingresses, unless there are many.
@@ -187,7 +269,7 @@ func TestALoadBalancerIsNamedADayBefore(t *testing.T) {
 	b.collected(10)
 	want := "0 Warning LoadBalancerWithoutIngress: No Ingress asks for load balancer " + b.seen["shop/0"].LoadBalancers[0].Name +
 		" of group shop/0: it is deleted at 2023-11-16T04:13:20Z, with all that was made for it. To keep it, create an Ingress of the group; " +
-		"to delete it now, delete that Ingress again"
+		"to delete it now, run targetgate orphans --delete=shop/0"
 	if told := take(&b.events); len(told) != 1 || told[0] != want {
 		t.Errorf("told %q, want %q", told, want)
 	}

@@ -41,6 +41,7 @@
 //	events.go        writes events, each only once while it holds; their reasons; the texts about waits, rules without room, and load
 //	                 balancers that are not active
 //	collect.go       finds load balancers without Ingresses, tells of them, and has them deleted when it is time
+//	orphaned.go      lists load balancers without Ingresses, and deletes one on request, for the command orphans
 //	leftovers.go     what is left in AWS: of groups without any Ingress, and what cannot be removed yet
 //	vanished.go      finds Ingresses that are gone, or in another group, and have lost the finalizer of the group before
 //	overwritten.go   puts back what others change of what passes write to the API server, after pauses where they go on

@@ -117,7 +117,7 @@ func (p claims) release(ctx context.Context) (errs error) {
 // isTakenAway reports whether nothing that serves is left of an inactive member. What lingers, such as a security group with interfaces,
 // does not count: a later pass removes it, by its tags. Nor does a load balancer that somebody has protected from deletion.
 func (p claims) isTakenAway(member *networkingv1.Ingress) bool {
-	if !p.hasLoadBalancer() {
+	if !hasLoadBalancer(&p.seen) {
 		return true
 	}
 	if len(p.result.LeftOut) > 0 || p.awaitsHealth() && p.hasTargetGroup(member) || p.awaitsEnd() {

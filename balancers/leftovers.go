@@ -109,14 +109,15 @@ func isMentioned(group membership.Group, all []*networkingv1.Ingress) bool {
 }
 
 // isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: what another controller may be
-// making, and a load balancer, unless this process has seen that the last Ingress was deleted, or none has asked for it for long enough.
+// making, and a load balancer, unless this process has seen that the last Ingress was deleted, none has asked for it for long enough, or a
+// user asks for that.
 func (p *pass) isOrphaned() bool {
-	return p.isEmpty() && (p.mentioned || p.hasLoadBalancer() && !p.vanished && !p.isCollected())
+	return p.isEmpty() && (p.mentioned || hasLoadBalancer(&p.seen) && !p.vanished && !p.isCollected())
 }
 
 // isCollected reports whether the load balancer is to be deleted though no Ingress has told so.
 func (p *pass) isCollected() bool {
-	return p.collector.allows(p.group) && len(orphans.Foreign(p.Options.Cluster, p.group, &p.seen)) == 0
+	return (p.requested || p.collector.allows(p.group)) && len(orphans.Foreign(p.Options.Cluster, p.group, &p.seen)) == 0
 }
 
 // keepUnnamed leaves alone what has the tags of a group of which nobody tells, and no name that a controller gives it.
@@ -127,8 +128,8 @@ func (p *pass) keepUnnamed() {
 }
 
 // hasLoadBalancer reports whether one is seen.
-func (p *pass) hasLoadBalancer() bool {
-	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 })
+func hasLoadBalancer(seen *stack.Stack) bool {
+	return slices.ContainsFunc(seen.All(), func(s *stack.Stack) bool { return len(s.LoadBalancers) > 0 })
 }
 
 // What AWS does not do yet it often does in a moment. What it does not remove because something else uses it is later tried again after a

@@ -169,6 +169,7 @@ type pass struct {
 	before       []string             // ARNs of the load balancers that were seen before the steps
 	unknownACL   bool                 // it is not known which web ACL the load balancer has
 	built        bool                 // the wanted stack could be built
+	requested    bool                 // a user asks to delete what no Ingress asks for
 	begun        bool                 // it is left to the next pass to do the rest
 	failing      bool                 // a member is told of a failure
 	again        time.Duration
@@ -195,20 +196,14 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return tell.tellEnd(errs, err)
 	}
 	if p.isOrphaned() {
+		p.record(ctx)
 		return errs
 	}
 	// Clients cannot use it yet: its name can be known before the rest is made.
 	if shown := (statuses{p}).shown(); shown != nil && !shown.Active {
 		errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	}
-	now := p.Clock.Now()
-	p.result = p.Applier.Run(ctx, apply.Pass{
-		ID: p.id, Plan: p.begin(p.withoutContested(p.steps)), Unsettled: statuses{p}.unsettled,
-		Kept: p.memory.kept(now), Late: p.memory.late(now),
-		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
-	})
-	p.lookups = lookups{}
-	p.memory.noteDone(p.result, p.Clock.Now())
+	p.apply(ctx)
 	p.goOn()
 	if p.result.Interrupted { // what the rest waits for is not known
 		return errors.Join(errs, tell.tellFailures())
@@ -227,6 +222,18 @@ func (p *pass) run(ctx context.Context) (err error) {
 	tell.tellSuccess(p.steps, errs)
 	p.awaitLingering(ctx)
 	return errs
+}
+
+// apply does the steps.
+func (p *pass) apply(ctx context.Context) {
+	now := p.Clock.Now()
+	p.result = p.Applier.Run(ctx, apply.Pass{
+		ID: p.id, Plan: p.begin(p.withoutContested(p.steps)), Unsettled: statuses{p}.unsettled,
+		Kept: p.memory.kept(now), Late: p.memory.late(now),
+		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
+	})
+	p.lookups = lookups{}
+	p.memory.noteDone(p.result, p.Clock.Now())
 }
 
 // A pass gives way when a group of another tenant waits for a worker: when it is as old as turn and has changed something, or is as old as

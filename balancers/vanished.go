@@ -147,7 +147,7 @@ func (p *pass) noteMovedAway(now *networkingv1.Ingress, objects membership.Objec
 
 // mayVanish reports whether what is remembered of the group is needed: it has a load balancer, and Ingresses for which that was made may be
 // about to be gone, as when the API server knows it and the cache does not.
-func (p *pass) mayVanish() bool { return len(p.memory.held) > 0 && p.hasLoadBalancer() }
+func (p *pass) mayVanish() bool { return len(p.memory.held) > 0 && hasLoadBalancer(&p.seen) }
 
 // hold remembers the members that have the group's finalizer: if they lose it, they count all the same. While others ask for something,
 // nothing of those that are gone needs them.

@@ -216,12 +216,14 @@ var noValue = map[string]string{
 	"ingress-class":             "its value may be empty, so it stands apart in the template",
 }
 
-// Every flag is in a template, and every flag in a template is one. Those of plan (plan*.go) and of the other commands (folder
-// command) are none of the service's.
+// Every flag is in a template, and every flag in a template is one. Those of plan and orphans (their own files) and of the other
+// commands (folder command) are none of the service's.
 func TestChartKnowsTheFlags(t *testing.T) {
 	declared := matches(t, "../cmd/targetgate/*.go", `(?s)Var\(\s*&[\w.]+,\s*"([a-z-]+)"`)
-	for flag := range matches(t, "../cmd/targetgate/plan*.go", `Var\(\s*&[\w.]+,\s*"([a-z-]+)"`) {
-		delete(declared, flag)
+	for _, command := range []string{"plan", "orphans"} {
+		for flag := range matches(t, "../cmd/targetgate/"+command+"*.go", `Var\(\s*&[\w.]+,\s*"([a-z-]+)"`) {
+			delete(declared, flag)
+		}
 	}
 	used := matches(t, filepath.Join(chart, "templates/_helpers.tpl"), `\(list "([a-z-]+)" `)
 	for flag := range declared {

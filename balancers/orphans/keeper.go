@@ -22,19 +22,29 @@ const (
 	share = 10
 )
 
-// Keeper counts for how long stacks have had no object. It remembers that in memory alone: a restart begins anew, and so does a time in
-// which too many have none. Nothing is written to AWS for it, where the stacks may be another cluster's. Not safe for concurrent use.
+// Keeper counts for how long stacks have had no object. A restart goes on counting from what is recorded of each; a time in which too many
+// have none has all counted anew. Not safe for concurrent use.
 type Keeper struct {
 	// Grace is for how long a stack must have had none, without a break, before it is collected; 0 has none collected.
 	Grace time.Duration
+	// Pause is for how long this process must have seen it, if a former one has counted: an event tells of it before.
+	Pause time.Duration
 
-	orphans map[stack.ID]*orphan
-	tooMany bool
+	orphans         map[stack.ID]*counted
+	looked, tooMany bool
 }
 
-type orphan struct {
-	since time.Time
-	told  bool
+// Orphan is a stack without an object.
+type Orphan struct {
+	ID stack.ID
+	// Recorded is since when, as an earlier look has had it recorded; zero for not known. Kept says that it is not to be collected at all.
+	Recorded time.Time
+	Kept     bool
+}
+
+type counted struct {
+	since, from time.Time // from is when it may be collected at the earliest, whatever the grace
+	told        bool
 }
 
 // Look is what a look at all stacks has found.
@@ -43,45 +53,56 @@ type Look struct {
 	Collect *stack.ID
 	// Tell are those to tell of, each once while it has no object, with the time at which it is collected; zero for never.
 	Tell map[stack.ID]time.Time
+	// Record is since when those have had none that may be collected, to the second.
+	Record map[stack.ID]time.Time
 	// TooMany says that too many have none, and Begins that this was not so before.
 	TooMany, Begins bool
 }
 
-// Look takes in which stacks have no object, of so many in all, and which of them are not to be collected at all.
-func (k *Keeper) Look(without []stack.ID, kept map[stack.ID]bool, all int, now time.Time) Look {
-	if isTooMany(len(without), all) {
+// Look takes in which stacks have no object, of so many in all. What is recorded counts only if this is the first look: later ones know
+// better, and see where one had an object meanwhile.
+func (k *Keeper) Look(without []Orphan, all int, now time.Time) Look {
+	isFirst, before := !k.looked, k.orphans
+	k.looked = true
+	if IsTooMany(len(without), all) {
 		begins := !k.tooMany
 		k.tooMany, k.orphans = true, nil
 		return Look{TooMany: true, Begins: begins}
 	}
 	k.tooMany = false
-	before := k.orphans
-	k.orphans = make(map[stack.ID]*orphan, len(without))
-	found := Look{Tell: map[stack.ID]time.Time{}}
-	for _, id := range without {
-		o := before[id]
-		if o == nil {
-			o = &orphan{since: now}
+	k.orphans = make(map[stack.ID]*counted, len(without))
+	found := Look{Tell: map[stack.ID]time.Time{}, Record: map[stack.ID]time.Time{}}
+	for _, o := range without {
+		c := before[o.ID]
+		if c == nil {
+			c = &counted{since: now.Truncate(time.Second)}
+			if isFirst && !o.Recorded.IsZero() && o.Recorded.Before(now) {
+				c.since, c.from = o.Recorded, now.Add(k.Pause)
+			}
 		}
-		k.orphans[id] = o
-		k.lookAt(id, o, kept[id] || k.Grace == 0, now, &found)
+		k.orphans[o.ID] = c
+		k.lookAt(o, c, now, &found)
 	}
 	return found
 }
 
-func (k *Keeper) lookAt(id stack.ID, o *orphan, kept bool, now time.Time, found *Look) {
-	due := o.since.Add(k.Grace)
-	if kept {
-		due = time.Time{}
+func (k *Keeper) lookAt(o Orphan, c *counted, now time.Time, found *Look) {
+	kept := o.Kept || k.Grace == 0
+	var due time.Time
+	if !kept {
+		found.Record[o.ID] = c.since
+		if due = c.since.Add(k.Grace); due.Before(c.from) {
+			due = c.from
+		}
 	}
-	if !o.told && !now.Before(due.Add(-Notice)) {
-		o.told, found.Tell[id] = true, due
+	if !c.told && !now.Before(due.Add(-Notice)) {
+		c.told, found.Tell[o.ID] = true, due
 	}
 	if kept || now.Before(due) {
 		return
 	}
-	if first := found.Collect; first == nil || k.isBefore(id, *first) {
-		found.Collect = &id
+	if first := found.Collect; first == nil || k.isBefore(o.ID, *first) {
+		found.Collect = &o.ID
 	}
 }
 
@@ -90,4 +111,5 @@ func (k *Keeper) isBefore(id, other stack.ID) bool {
 	return a.Before(b) || a.Equal(b) && id.Name < other.Name
 }
 
-func isTooMany(without, all int) bool { return without > Most || without*share > all }
+// IsTooMany reports whether too many stacks have no object, of so many in all.
+func IsTooMany(without, all int) bool { return without > Most || without*share > all }

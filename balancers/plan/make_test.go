@@ -710,3 +710,16 @@ func TestHoldingMembersChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// The tag that says since when a load balancer has had no Ingress goes when it has one again, though nothing else changes.
+func TestTheTagOfAnOrphanGoesWithItsFirstIngress(t *testing.T) {
+	w := newWorld()
+	w.settle(t, shop("/a"))
+	if err := w.retag(stack.Ref{ID: "B1"}, map[string]string{stack.OrphanTag: "2026-11-28T10:00:00Z"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := Make(shop("/a").want(), w.seen(), Options{})
+	if diff := cmp.Diff([]string{"late: remove tags " + stack.OrphanTag + " from LoadBalancer (B1)"}, texts(plan)); diff != "" {
+		t.Errorf("want, got:\n%s", diff)
+	}
+}

@@ -88,7 +88,7 @@ func (p *planner) surplusTags(wanted, seen map[string]string) (remove, reserved 
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		switch _, ok := wanted[key]; {
 		case ok || p.keepsTag(key):
-		case stack.ReservedBy(key) != "" && key != stack.SecretTag:
+		case stack.ReservedBy(key) != "" && key != stack.SecretTag && key != stack.OrphanTag: // which are ours
 			reserved = append(reserved, key)
 		default:
 			remove = append(remove, key)

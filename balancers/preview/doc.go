@@ -9,6 +9,7 @@
 //	file.go      objects of a file, as they would be in the cluster
 //	preview.go   which groups are asked
 //	report.go    Report: what comes out, also as JSON
+//	orphans.go   Orphans: the report on load balancers without Ingresses
 //	text.go      prints the report for people
 //	routes.go    where requests for an Ingress go, as far as the cluster says
 package preview

@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/plan"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // Report is what passes would do. In JSON it is an object with these fields, to which others may be added.
@@ -77,16 +78,9 @@ func (r *Report) add(group Group) {
 func (g *Group) changes() bool { return len(g.Steps)+len(g.Ingresses) > 0 }
 
 func groupOf(p balancers.Proposal) Group {
-	out := Group{Name: p.Group.String(), Members: p.Members, Leaving: p.Leaving, Steps: []Step{}, Ingresses: p.Writes}
+	out := Group{Name: p.Group.String(), Members: p.Members, Leaving: p.Leaving, Steps: stepsOf(p.Plan), Ingresses: p.Writes}
 	if out.Members == nil {
 		out.Members = []string{}
-	}
-	for _, step := range p.Plan {
-		s := Step{Change: reflect.TypeOf(step.Change).Name(), Text: step.String(), Why: step.Why, Late: step.Late}
-		if step.Wait != nil {
-			s.Wait = step.Wait.String()
-		}
-		out.Steps = append(out.Steps, s)
 	}
 	for _, fault := range p.Faults {
 		out.Faults = append(out.Faults, Fault{Ingress: fault.Member, Text: fault.Error(), Warning: fault.Warning})
@@ -94,6 +88,18 @@ func groupOf(p balancers.Proposal) Group {
 	out.Faults = append(out.Faults, overflows(p.Overflow)...)
 	if p.Orphaned {
 		out.Notes = append(out.Notes, "the group has a load balancer but no Ingress: targetgate leaves the load balancer alone")
+	}
+	return out
+}
+
+func stepsOf(planned steps.Plan) []Step {
+	out := make([]Step, 0, len(planned))
+	for _, step := range planned {
+		s := Step{Change: reflect.TypeOf(step.Change).Name(), Text: step.String(), Why: step.Why, Late: step.Late}
+		if step.Wait != nil {
+			s.Wait = step.Wait.String()
+		}
+		out = append(out, s)
 	}
 	return out
 }

@@ -21,6 +21,9 @@ const (
 	SharedPart        = "backend-sg"
 )
 
+// OrphanTag is the key of the tag of a load balancer that no object asks for: since when, as in RFC 3339, as far as targetgate has seen.
+const OrphanTag = "targetgate.dev/without-ingress-since"
+
 // ManagedDescription is the description of the security group of a stack.
 const ManagedDescription = "[k8s] Managed SecurityGroup for LoadBalancer"
 

@@ -4,8 +4,8 @@
 // Command targetgate lets rolling updates behind AWS load balancers lose no request: it adds readiness gates to pods,
 // registers and deregisters their targets, and opens the gates of healthy targets.
 //
-// With the argument explain, give-back, guard or plan, or under the name kubectl-targetgate, it runs a command instead of the controller:
-// plan is in this folder, the others are in the folder command.
+// With the argument explain, give-back, guard, orphans or plan, or under the name kubectl-targetgate, it runs a command instead of the
+// controller: plan and orphans are in this folder, the others are in the folder command.
 //
 //	main.go             the table of contents: options, AWS, manager, consent, webhook, targets, load balancers, start
 //	options.go          flags and environment; parsing and validation of all
@@ -23,4 +23,6 @@
 //	shutdown.go         the delay of the shutdown, in which no review is lost
 //	plan.go             the command plan: what would be changed for Ingresses, for example when targetgate replaces the incumbent
 //	plan_options.go     its flags and arguments
+//	orphans.go          the command orphans: lists load balancers without Ingresses, and deletes those that are named
+//	orphans_options.go  its flags
 package main

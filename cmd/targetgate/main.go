@@ -34,6 +34,9 @@ func main() {
 	if asksToPlan(os.Args) {
 		os.Exit(planCommand(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if asksForOrphans(os.Args) {
+		os.Exit(orphansCommand(ctx, os.Args[2:], os.Stdout, os.Stderr))
+	}
 	if program, yes := command.AsksToExplain(os.Args); yes {
 		os.Exit(command.Explain(ctx, program, version, os.Args[1:], os.Stdout, os.Stderr))
 	}

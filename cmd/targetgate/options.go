@@ -85,6 +85,7 @@ const usage = `Registers pods as targets of AWS load balancers, and makes them R
   targetgate guard                          keeps a node until its targets have drained (targetgate guard --help)
   targetgate explain                        explains why a pod gets no traffic or is not Ready (targetgate explain --help)
   targetgate plan                           says what would change in AWS for Ingresses, and why (targetgate plan --help)
+  targetgate orphans                        lists and deletes load balancers without Ingresses (targetgate orphans --help)
 
 `
 

@@ -86,9 +86,12 @@ func (o *planOptions) addOwnFlags(flags *pflag.FlagSet) {
 func (o *planOptions) hideOthers(all, own *pflag.FlagSet) {
 	shown := append(slices.Clone(o.Provision.names),
 		"cluster-name", "disable-restricted-sg-rules", "feature-gates", "kubeconfig", "watch-namespace")
-	idle := []string{
-		"aws-role-session-name", "aws-role-session-tags", "ingress-max-concurrent-reconciles", "ingress-drift-interval", "orphan-grace",
-	}
+	hideOthers(all, own, shown, "ingress-max-concurrent-reconciles", "ingress-drift-interval", "orphan-grace")
+}
+
+// hideOthers hides in the help all flags but a command's own, these, and those for AWS calls, and besides those that are idle.
+func hideOthers(all, own *pflag.FlagSet, shown []string, idle ...string) {
+	idle = append(idle, "aws-role-session-name", "aws-role-session-tags")
 	all.VisitAll(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) == nil && !slices.Contains(shown, f.Name) && !strings.HasPrefix(f.Name, "aws-") || slices.Contains(idle, f.Name) {
 			f.Hidden = true

@@ -109,7 +109,7 @@ func (o *provisionOptions) addFlags(all *pflag.FlagSet) {
 	flags.DurationVar(&o.DriftInterval, "ingress-drift-interval", time.Hour,
 		"How often to compare load balancers with their Ingresses when nothing has changed.")
 	flags.DurationVar(&o.OrphanGrace, "orphan-grace", orphans.DefaultGrace,
-		"How long a load balancer that no Ingress belongs to or names must have been without, since targetgate started, before it is deleted. "+
+		"How long a load balancer that no Ingress belongs to or names must have been without before it is deleted. "+
 			"0 keeps it. One whose last Ingress this process has seen go is deleted at once.")
 	flags.DurationVar(&o.SettleTime, "load-balancer-settle-time", balancers.DefaultSettleTime,
 		"How long a load balancer that was replaced, or that an Ingress has left, keeps serving after its name has left the status, "+
@@ -242,15 +242,7 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	if lookup.Issuer != nil {
 		reconciler.Issuer = lookup.Issuer
 	}
-	reconciler.Applier = &apply.Applier{
-		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
-		Late: apply.Calls{
-			ELB: provision.NewELB(aws.accounts, budget.ClassLate), EC2: provision.NewEC2(aws.accounts, budget.ClassLate),
-			WAF:        wafv2.NewClient(aws.accounts, budget.ClassLate),
-			WAFClassic: wafclassic.NewClient(aws.accounts, budget.ClassLate), Shield: shield.NewClient(aws.accounts, budget.ClassLate),
-		},
-		Bindings: mgr.GetClient(), View: view, VPC: vpc,
-	}
+	reconciler.Applier = newApplier(opts, aws, calls, view, mgr.GetClient())
 	if reconciler.Stacks != nil { // else Ingresses that are not seen may need it
 		reconciler.Shared = shared.New(shared.Options{
 			Client: reconciler.Client, View: view, Applier: reconciler.Applier, Clock: reconciler.Clock, Cluster: o.Ingress.Cluster,
@@ -270,6 +262,19 @@ func newReconciler(opts *options, view *account.View, lookup *lookup.Lookup, c c
 		},
 		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
 		OrphanGrace: o.OrphanGrace, SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
+	}
+}
+
+// newApplier does steps. Its client reads and writes bindings.
+func newApplier(opts *options, aws *aws, calls provisionCalls, view *account.View, bindings client.Client) *apply.Applier {
+	return &apply.Applier{
+		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
+		Late: apply.Calls{
+			ELB: provision.NewELB(aws.accounts, budget.ClassLate), EC2: provision.NewEC2(aws.accounts, budget.ClassLate),
+			WAF:        wafv2.NewClient(aws.accounts, budget.ClassLate),
+			WAFClassic: wafclassic.NewClient(aws.accounts, budget.ClassLate), Shield: shield.NewClient(aws.accounts, budget.ClassLate),
+		},
+		Bindings: bindings, View: view, VPC: opts.Provision.Ingress.VPC,
 	}
 }
 

@@ -305,11 +305,17 @@ func TestTakeOverChangesNothing(t *testing.T) {
 // runPlan runs targetgate plan as a user with the object on its standard input, if there is one.
 func runPlan(t *testing.T, object client.Object, args ...string) (out string, code int) {
 	t.Helper()
+	return runCommand(t, "plan", object, args...)
+}
+
+// runCommand runs a command of targetgate's as a user with the object on its standard input, if there is one.
+func runCommand(t *testing.T, name string, object client.Object, args ...string) (out string, code int) {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	suite.Must(t, cluster.WriteKubeconfig(kubeconfig, bed.Cluster.AdminConfig()))
 	endpoints := "--aws-api-endpoints=Elastic Load Balancing v2=" + bed.AWS.URL() + ",EC2=" + bed.AWS.URL() + ",ACM=" + bed.AWS.URL()
 	cmd := exec.CommandContext(t.Context(), os.Getenv("TARGETGATE_BINARY"), append([]string{
-		"plan", "--kubeconfig=" + kubeconfig, "--cluster-name=" + bed.ClusterName(), "--aws-region=eu-west-1",
+		name, "--kubeconfig=" + kubeconfig, "--cluster-name=" + bed.ClusterName(), "--aws-region=eu-west-1",
 		"--aws-vpc-id=" + ec2.DefaultVPCID, endpoints,
 	}, args...)...)
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=developer", "AWS_SECRET_ACCESS_KEY=secret")

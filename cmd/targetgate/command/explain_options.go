@@ -38,6 +38,7 @@ const pluginUsage = `The kubectl plugin of targetgate.
 
   kubectl targetgate explain      says why a pod gets no traffic or is not Ready
   kubectl targetgate plan         says what would change in AWS for Ingresses, and why
+  kubectl targetgate orphans      lists and deletes load balancers without Ingresses
   kubectl targetgate give-back    gives bindings back to aws-load-balancer-controller
 
 kubectl targetgate COMMAND --help says more of each.

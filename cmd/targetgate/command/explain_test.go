@@ -44,7 +44,7 @@ func TestHelpOfThePluginListsItsCommands(t *testing.T) {
 		if code := Explain(t.Context(), "kubectl targetgate", "dev", args, &out, &errOut); code != 0 || errOut.Len() > 0 {
 			t.Errorf("%q: exit code %d, said %q", args, code, errOut.String())
 		}
-		for _, command := range []string{"explain", "plan", "give-back"} {
+		for _, command := range []string{"explain", "plan", "orphans", "give-back"} {
 			if !strings.Contains(out.String(), "kubectl targetgate "+command) {
 				t.Errorf("%q does not list %s:\n%s", args, command, out.String())
 			}
