@@ -119,6 +119,7 @@ type certificates interface {
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Guard(http.Handler) http.Handler
 	SetupWithManager(ctrl.Manager) error
+	Ready(*http.Request) error
 }
 
 func newCertificates(o *certificateOptions) (certificates, error) {

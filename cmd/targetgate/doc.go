@@ -14,7 +14,8 @@
 //	feature_gates.go    --feature-gates
 //	aws_options.go      flags of AWS calls
 //	aws.go              access to AWS: Region, credentials, clients, the cluster's VPC
-//	manager.go          logging; the manager with caches, leader election and probes
+//	manager.go          logging; the manager with caches and leader election
+//	ports.go            the ports of metrics and probes
 //	certs.go            flags of the webhooks' certificate, its source, and the webhook server
 //	consent.go          flags of consent; rereads the role allowlist
 //	networking.go       flags and set-up of the inbound rules of spec.networking

@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -27,7 +25,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/targetgate/targetgate/cmd/targetgate/command"
@@ -56,7 +53,7 @@ func setUpLogging(opts *options) {
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create,namespace=targetgate-system
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=aws-load-balancer-controller-leader,verbs=get;update,namespace=targetgate-system
 
-// newManager returns the manager with caches, indexes, leader election, webhook server and probes; it starts nothing. It waits for
+// newManager returns the manager with caches, indexes, leader election, webhook server, metrics and probes; it starts nothing. It waits for
 // the API server, because exiting would put the pod into back-off for minutes, and stores the server's version in the
 // options. The manager is ready only until shutdown begins.
 func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manager, error) {
@@ -95,15 +92,15 @@ func newManager(ctx context.Context, opts *options, duck *lameDuck) (ctrl.Manage
 		LeaderElectionNamespace:             opts.LeaderElectionNamespace,
 		LeaderElectionResourceLockInterface: lease,
 		LeaderElectionReleaseOnCancel:       true, // safe: the process exits when Start returns, so nothing works without the lease
-		Metrics:                             metricsserver.Options{BindAddress: opts.MetricsAddr},
-		HealthProbeBindAddress:              opts.HealthProbeAddr,
+		Metrics:                             metricsserver.Options{BindAddress: "0"},
 		WebhookServer:                       &politeServer{Server: server, duck: duck},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building manager: %w", err)
 	}
 	return mgr, errors.Join(
-		ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), addProbes(mgr, duck.check), certificates.SetupWithManager(mgr))
+		ownership.AddIndexes(ctx, mgr.GetFieldIndexer()), certificates.SetupWithManager(mgr),
+		addMetrics(ctx, mgr, opts.MetricsAddr), addProbes(ctx, mgr, opts.HealthProbeAddr, certificates.Ready, duck.check))
 }
 
 // awaitAPIServer waits until the API server lists its API groups, which everything else needs, and returns its version. It
@@ -163,42 +160,4 @@ func cacheOptions(opts *options) cache.Options {
 		}
 	}
 	return out
-}
-
-// addProbes adds the liveness and readiness checks. A replica is alive while the process answers. It is ready once the
-// caches have synced and the webhook server listens, so that it gets no review too early, until staying fails at shutdown.
-func addProbes(mgr ctrl.Manager, staying healthz.Checker) error {
-	caches := &cachesSynced{}
-	err := errors.Join(
-		mgr.Add(caches),
-		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("caches", caches.check),
-		mgr.AddReadyzCheck("shutdown", staying),
-		mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()),
-	)
-	if err != nil {
-		return fmt.Errorf("adding probes: %w", err)
-	}
-	return nil
-}
-
-// cachesSynced records that the caches have synced: the manager starts it after that, on every replica.
-type cachesSynced struct {
-	synced atomic.Bool
-}
-
-// Start records that the caches have synced.
-func (c *cachesSynced) Start(context.Context) error {
-	c.synced.Store(true)
-	return nil
-}
-
-// NeedLeaderElection returns false: replicas that do not lead have caches, too.
-func (c *cachesSynced) NeedLeaderElection() bool { return false }
-
-func (c *cachesSynced) check(*http.Request) error {
-	if !c.synced.Load() {
-		return errors.New("the caches have not synced yet")
-	}
-	return nil
 }

@@ -22,22 +22,6 @@ import (
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-func TestReadyOnlyWhenCachesHaveSynced(t *testing.T) {
-	var caches cachesSynced
-	if caches.NeedLeaderElection() {
-		t.Error("replicas that do not lead would never be ready")
-	}
-	if err := caches.check(nil); err == nil {
-		t.Error("ready before the caches have synced")
-	}
-	if err := caches.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := caches.check(nil); err != nil {
-		t.Errorf("not ready after the caches have synced: %v", err)
-	}
-}
-
 func TestCachesAreSmall(t *testing.T) {
 	opts := &options{Provision: provisionOptions{Ingress: input.DefaultOptions("", "")}}
 	transforms := map[reflect.Type]cache.TransformFunc{}

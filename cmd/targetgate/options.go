@@ -208,7 +208,7 @@ func (o *options) addServerFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "Namespace of the lease. Default: the pod's own.")
 	flags.IntVar(&o.WebhookPort, "webhook-bind-port", 9443, "Port of the webhook server.")
 	o.Certificates.addFlags(flags)
-	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", ":8080", "Address of the metrics server; 0 disables it.")
+	flags.StringVar(&o.MetricsAddr, "metrics-bind-addr", defaultMetricsAddr, "Address of the metrics server; 0 disables it.")
 	flags.StringVar(&o.HealthProbeAddr, "health-probe-bind-addr", ":61779", "Address of /healthz and /readyz.")
 	flags.DurationVar(&o.ShutdownDelay, "shutdown-delay", 10*time.Second,
 		"How long to keep working after SIGTERM, because API servers keep their webhook connections to a terminating pod. "+

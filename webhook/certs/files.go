@@ -5,7 +5,6 @@ package certs
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -35,13 +34,11 @@ func (f *Files) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, er
 	return f.watcher.GetCertificate(hello)
 }
 
-// SetupWithManager adds the watch to the manager, and the readiness check "certificate".
-func (f *Files) SetupWithManager(mgr ctrl.Manager) error {
-	return errors.Join(mgr.Add(f.watcher), mgr.AddReadyzCheck("certificate", f.ready))
-}
+// SetupWithManager adds the watch to the manager.
+func (f *Files) SetupWithManager(mgr ctrl.Manager) error { return mgr.Add(f.watcher) }
 
-// ready checks that the certificate is within its dates. The package comment says why it checks nothing else.
-func (f *Files) ready(*http.Request) error {
+// Ready checks that the certificate is within its dates. The package comment says why it checks nothing else.
+func (f *Files) Ready(*http.Request) error {
 	certificate, err := f.watcher.GetCertificate(nil)
 	if err != nil {
 		return err

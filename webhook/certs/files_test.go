@@ -101,7 +101,7 @@ func TestFilesAreReadyWithinTheirDates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := files.ready(nil); (err != nil) != tc.wantErr {
+			if err := files.Ready(nil); (err != nil) != tc.wantErr {
 				t.Errorf("ready() = %v, want an error: %v", err, tc.wantErr)
 			}
 		})

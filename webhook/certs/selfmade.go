@@ -6,8 +6,8 @@ package certs
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	cmtls "github.com/cert-manager/cert-manager/pkg/server/tls"
@@ -106,7 +106,7 @@ func (s *SelfMade) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate,
 	return s.source.GetCertificate(hello)
 }
 
-// SetupWithManager adds itself to the manager, and the readiness check "certificate".
+// SetupWithManager adds itself to the manager.
 func (s *SelfMade) SetupWithManager(mgr ctrl.Manager) error {
 	s.log = mgr.GetLogger().WithName("certificates")
 	s.source = newSource(s.reconciler.Options, mgr.GetConfig())
@@ -115,8 +115,11 @@ func (s *SelfMade) SetupWithManager(mgr ctrl.Manager) error {
 	if err := s.watch(mgr); err != nil {
 		return err
 	}
-	return errors.Join(mgr.Add(s), mgr.AddReadyzCheck("certificate", s.reconciler.ready))
+	return mgr.Add(s)
 }
+
+// Ready checks that API servers that trust the CA of the webhook configurations would accept the certificate.
+func (s *SelfMade) Ready(req *http.Request) error { return s.reconciler.ready(req) }
 
 func (s *SelfMade) newest() *tls.Certificate {
 	certificate, err := s.source.GetCertificate(nil)

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"maps"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -11,9 +12,9 @@ import (
 )
 
 // listener limits the number of open connections. It never makes a new connection wait: if there are too many, it closes the
-// connection that has been idle longest, of the address with most connections. So a client that opens connections without end
-// closes its own, and an API server keeps its few as long as others have more. Behind x/net/netutil.LimitListener new connections wait
-// until an old one is closed: one client could lock out API servers.
+// connection that has been idle longest, of the address with most connections, or of all if no address has more than one. So a client
+// that opens connections without end closes its own, and an API server keeps its few as long as others have more. Behind
+// x/net/netutil.LimitListener new connections wait until an old one is closed: one client could lock out API servers.
 type listener struct {
 	net.Listener
 	most int
@@ -59,6 +60,9 @@ func (l *listener) add(c *connection) (victim *connection) {
 	l.count++
 	if l.count > l.most {
 		victim = quietest(l.heaviest(c.address), c)
+		if victim == c {
+			victim = quietest(l.all(), c)
+		}
 	}
 	return victim
 }
@@ -73,6 +77,15 @@ func (l *listener) heaviest(newcomer string) map[*connection]struct{} {
 		}
 	}
 	return most
+}
+
+// all returns the connections of all addresses.
+func (l *listener) all() map[*connection]struct{} {
+	all := make(map[*connection]struct{}, l.count)
+	for _, connections := range l.addresses {
+		maps.Copy(all, connections)
+	}
+	return all
 }
 
 // quietest returns the connection that has been idle longest, and the new one only if there is no other.

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"fmt"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -59,6 +60,12 @@ func TestConnectionsAreSharedFairly(t *testing.T) {
 		}
 		return out
 	}
+	each := func(addresses int) (out []string) {
+		for i := range addresses {
+			out = append(out, fmt.Sprintf("10.1.0.%d", i))
+		}
+		return out
+	}
 	tests := map[string]struct {
 		come []string
 		want map[string]int
@@ -68,6 +75,7 @@ func TestConnectionsAreSharedFairly(t *testing.T) {
 		"an API server comes late":   {come: join(repeat(unknown, 20), repeat(apiServer, 3)), want: map[string]int{unknown: 5, apiServer: 3}},
 		"an API server was there":    {come: join(repeat(apiServer, 3), repeat(unknown, 20)), want: map[string]int{unknown: 5, apiServer: 3}},
 		"an API server needs many":   {come: join(repeat(unknown, 20), repeat(apiServer, 20)), want: map[string]int{unknown: 4, apiServer: 4}},
+		"each has an address":        {come: each(10), want: map[string]int{"10.1.0.2": 1, "10.1.0.3": 1, "10.1.0.4": 1, "10.1.0.5": 1, "10.1.0.6": 1, "10.1.0.7": 1, "10.1.0.8": 1, "10.1.0.9": 1}},
 		"two clients share the most": {come: join(repeat(unknown, 9), repeat(other, 9), repeat(apiServer, 2)), want: map[string]int{unknown: 3, other: 3, apiServer: 2}},
 	}
 	for name, tc := range tests {

@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// maxConnections may be open at the same time. An API server has one for each review in progress, and keeps up to 25.
+	// maxConnections may be open at the same time on the webhooks' port. An API server has one for each review in progress, and keeps
+	// up to 25.
 	maxConnections = 256
 	// maxHeaderBytes is about 30 times what API servers send.
 	maxHeaderBytes = 16 << 10
@@ -95,17 +96,24 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 }
 
 func (s *Server) newHTTPServer(ctx context.Context) *http.Server {
-	protocols := &http.Protocols{}
-	protocols.SetHTTP1(true)
 	var handler http.Handler = s.mux
 	if s.Guard != nil {
 		handler = s.Guard(s.mux)
 	}
+	server := newHTTPServer(s.log, handler)
+	server.TLSConfig = s.config
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	return server
+}
+
+// newHTTPServer returns a server with the limits of all ports: HTTP/1.1 only, headers, times, the log.
+func newHTTPServer(logger logr.Logger, handler http.Handler) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler: handler, TLSConfig: s.config, Protocols: protocols, MaxHeaderBytes: maxHeaderBytes,
+		Handler: handler, Protocols: protocols, MaxHeaderBytes: maxHeaderBytes,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog:    log.New(&errorLog{log: s.log, now: flowcontrol.NewTokenBucketRateLimiter(0.1, 3)}, "", 0),
+		ErrorLog: log.New(&errorLog{log: logger, now: flowcontrol.NewTokenBucketRateLimiter(0.1, 3)}, "", 0),
 	}
 }
 
@@ -134,6 +142,6 @@ func (e *errorLog) Write(line []byte) (int, error) {
 	if e.now.TryAccept() {
 		level = 0
 	}
-	e.log.V(level).Info("Webhook connection failed", "err", strings.TrimSpace(string(line)))
+	e.log.V(level).Info("Connection failed", "err", strings.TrimSpace(string(line)))
 	return len(line), nil
 }

@@ -318,7 +318,7 @@ func TestServerLogsFewOfManyFailures(t *testing.T) {
 			synctest.Wait()
 		}
 		end()
-		if len(lines) == 0 || len(lines) > 5 || !strings.Contains(lines[0], "Webhook connection failed") {
+		if len(lines) == 0 || len(lines) > 5 || !strings.Contains(lines[0], "Connection failed") {
 			t.Errorf("%d lines: %q; want a few about failed connections", len(lines), lines)
 		}
 	})
