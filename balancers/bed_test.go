@@ -26,6 +26,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -122,11 +123,11 @@ func (b *bed) Complete(_ context.Context, wanted stack.Stack) (bool, error) {
 	return b.complete != nil && b.complete(wanted), b.unknown
 }
 
-func (b *bed) Lookup(context.Context, stack.ID, input.Needs) (input.AWS, error) {
-	subnet := func(id, zone string) input.Subnet {
-		return input.Subnet{ID: id, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"}}
+func (b *bed) Lookup(context.Context, stack.ID, lookup.Needs) (lookup.Answers, error) {
+	subnet := func(id, zone string) lookup.Subnet {
+		return lookup.Subnet{ID: id, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"}}
 	}
-	return input.AWS{Subnets: []input.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
+	return lookup.Answers{Subnets: []lookup.Subnet{subnet("subnet-a", "a"), subnet("subnet-b", "b")}}, nil
 }
 
 func (b *bed) Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {

@@ -33,7 +33,7 @@ func (p *pass) build(ctx context.Context) error {
 	in.Bound()
 	needs := input.NeedsOf(in)
 	var err error
-	if in.AWS, err = p.Lookup(ctx, p.id, needs); err != nil {
+	if in.AWS, err = p.Lookup(ctx, p.id, needs.Needs); err != nil {
 		return err
 	}
 	in.Rediscover = in.Rediscover && in.AWS.NoSubnets == "" // that can wait

@@ -16,6 +16,7 @@
 //	preview  says what would be done, and does nothing
 //	v1beta1  the API IngressClassParams: settings of all Ingresses of a class
 //	issue    has certificates issued for Ingresses that ask for them
+//	parts    what every load balancer is made of: options (flags), subnets, tags, security groups
 //	orphans  decides which load balancers without Ingresses may be deleted, and when
 //	owners   says which member asks for what has failed
 //	secrets  reads the Secrets that Ingresses name

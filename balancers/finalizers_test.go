@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -298,7 +298,7 @@ func TestADeletedMemberWaitsForATargetGroupThatABindingSaysIsItsOwn(t *testing.T
 // needed are how many Secrets groups need.
 type needed map[membership.Group]int
 
-func (n needed) Of(_ context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
+func (n needed) Of(_ context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
 	n[group] = len(keys)
 	return nil
 }

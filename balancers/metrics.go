@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -62,7 +62,7 @@ const (
 	quotaTargetGroups = "target_groups"
 )
 
-func setLimits(l input.Limits) {
+func setLimits(l parts.Limits) {
 	for quota, limit := range map[string]int{
 		quotaRules: l.Rules, quotaCertificates: l.Certificates, quotaTargetGroups: l.TargetGroups,
 	} {

@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -42,7 +43,7 @@ type Reconciler struct {
 	Secrets Secrets // nil has those who need one held
 	Applier Applier
 	// Lookup looks things up in AWS that belong to no stack.
-	Lookup func(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error)
+	Lookup func(ctx context.Context, id stack.ID, needs lookup.Needs) (lookup.Answers, error)
 	// MakePlan says by which steps what is seen becomes what is wanted, and which rules have no room.
 	MakePlan func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
 	// SecretChanges calls the function with each group whose Secrets change, until the context ends; nil for never.
@@ -96,7 +97,7 @@ type Issuer interface {
 // Secrets reads Secrets that Ingresses name.
 type Secrets interface {
 	// Of has those that a group needs now, in place of those that it needed before.
-	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret
+	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret
 }
 
 // Applier does steps.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -78,11 +78,11 @@ func TestANameIsNotGivenWhileTheWebACLIsNotKnown(t *testing.T) {
 }
 
 // knownACLs is a Lookup that finds every web ACL of AWS WAF Classic.
-func (b *bed) knownACLs(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error) {
+func (b *bed) knownACLs(ctx context.Context, id stack.ID, needs lookup.Needs) (lookup.Answers, error) {
 	out, err := b.Lookup(ctx, id, needs)
-	out.ClassicACLs = map[string]input.Named{}
+	out.ClassicACLs = map[string]lookup.Named{}
 	for _, id := range needs.ClassicACLs {
-		out.ClassicACLs[id] = input.Named{ARN: id}
+		out.ClassicACLs[id] = lookup.Named{ARN: id}
 	}
 	return out, err
 }

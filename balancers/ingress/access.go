@@ -4,45 +4,20 @@
 package ingress
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // access says who may send to the load balancer, and from which security group it sends to its targets.
-type access struct {
-	groups []stack.Ref           // of the load balancer
-	made   []stack.SecurityGroup // for it
-	peer   stack.Ref             // empty where targets' rules are the user's business
-}
-
-func (d listenerBuilder) access() access {
-	given, options := d.List(annotation.SecurityGroups.Name), &d.in.Options
-	manage := d.Get(annotation.ManageBackendRules.Name, reading.YesNo(options.ManageBackendRules)) == "true"
-	var a access
-	for _, id := range given {
-		a.groups = append(a.groups, stack.Ref{ID: id})
-	}
-	if len(given) == 0 {
-		a.peer = stack.Ref{Part: stack.SecurityGroupPart}
-		a.groups = []stack.Ref{a.peer}
-		a.made = []stack.SecurityGroup{d.managed()}
-	}
-	if !options.BackendSecurityGroups || len(given) > 0 && !manage {
-		return a
-	}
-	a.peer = stack.Ref{ID: options.BackendSecurityGroup}
-	if a.peer.ID == "" {
-		a.peer = stack.Ref{Part: stack.SharedPart}
-		a.made = append(a.made, shared(options))
-	}
-	a.groups = append(a.groups, a.peer)
-	return a
+func (d listenerBuilder) access() parts.Access {
+	manage := d.Get(annotation.ManageBackendRules.Name, reading.YesNo(d.in.Options.ManageBackendRules)) == "true"
+	return d.in.Options.AccessTo(d.List(annotation.SecurityGroups.Name), manage, d.managed)
 }
 
 // managed is the security group that is made for the load balancer.
@@ -52,18 +27,6 @@ func (d listenerBuilder) managed() stack.SecurityGroup {
 		Description: stack.ManagedDescription,
 		Inbound:     d.inbound(),
 		Tags:        d.in.TagsOf(stack.SecurityGroupPart, d.keysOf(annotation.Tags.Name)),
-	}
-}
-
-// shared is the security group that all load balancers of a cluster have.
-func shared(options *input.Options) stack.SecurityGroup {
-	tags := options.Tags()
-	maps.Copy(tags, map[string]string{stack.ClusterTag: options.Cluster, stack.SharedResourceTag: stack.SharedPart})
-	return stack.SecurityGroup{
-		Name:        stack.BackendSecurityGroupName(options.Cluster),
-		Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
-		Shared:      true,
-		Tags:        tags,
 	}
 }
 
@@ -83,7 +46,7 @@ func (d listenerBuilder) inbound() []stack.Inbound {
 			add(l.port, source)
 		}
 	}
-	for _, rule := range d.in.SeenInbound() {
+	for _, rule := range d.in.Seen.InboundOfMade() {
 		ofBuilt := slices.ContainsFunc(d.listeners, func(l listener) bool { return l.port == rule.From })
 		if !ofBuilt && d.heldOn(rule.From) {
 			rules = append(rules, rule)
@@ -101,7 +64,7 @@ func (d listenerBuilder) sources(port int32) []string {
 	var sources []string
 	for _, cidr := range cidrs {
 		prefix, err := netip.ParsePrefix(cidr)
-		if err == nil && (prefix.Addr().Is4() || input.IsDualstack(d.addressType())) {
+		if err == nil && (prefix.Addr().Is4() || stack.IsDualstack(d.addressType())) {
 			sources = append(sources, prefix.Masked().String())
 		}
 	}

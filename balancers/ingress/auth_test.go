@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -148,7 +149,7 @@ func TestReadSecret(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}, Data: map[string][]byte{
 		"clientId": []byte("id\n"), "clientSecret": []byte("a secret\r\n\x00"),
 	}}
-	if diff := cmp.Diff(input.Secret{ClientID: "id", Secret: "a secret", Version: "u/7"}, input.ReadSecret(secret)); diff != "" {
+	if diff := cmp.Diff(lookup.Secret{ClientID: "id", Secret: "a secret", Version: "u/7"}, lookup.ReadSecret(secret)); diff != "" {
 		t.Errorf("secret (-want +got):\n%s", diff)
 	}
 }
@@ -176,7 +177,7 @@ func TestTransforms(t *testing.T) {
 func TestMutualAuthentication(t *testing.T) {
 	const store = "arn:aws:elasticloadbalancing:eu-west-1:1:truststore/s/1"
 	in := three(t)
-	in.AWS.TrustStores = map[string]input.Named{"s": {ARN: store}}
+	in.AWS.TrustStores = map[string]lookup.Named{"s": {ARN: store}}
 	https := func(in input.Input) *stack.MutualAuth {
 		got, _ := Build(in)
 		if got.LoadBalancers[0].Listeners[0].MutualAuth != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -31,9 +32,9 @@ func three(t testing.TB) input.Input {
 	in := input.Input{
 		Group:   membership.Group{Name: "edge"},
 		Options: input.DefaultOptions("prod-1", "vpc-1"),
-		AWS: input.AWS{Subnets: vpcSubnets(), Certificates: []input.Certificate{
+		AWS: lookup.Answers{Subnets: vpcSubnets(), Certificates: []lookup.Certificate{
 			{ARN: "arn:acm:wild", Domains: []string{"*.example.com"}},
-		}, ClassicACLs: map[string]input.Named{"a": {ARN: "a"}, "b": {ARN: "b"}}},
+		}, ClassicACLs: map[string]lookup.Named{"a": {ARN: "a"}, "b": {ARN: "b"}}},
 	}
 	var services []*corev1.Service
 	for _, name := range []string{"a", "b", "c"} {
@@ -154,11 +155,11 @@ var breaks = map[string]struct {
 	}, fault: `spec.tls[0].hosts[1], value "x.y.example.com"`},
 	"a certificate of another authority": {do: func(in *input.Input, b *networkingv1.Ingress) {
 		b.Spec.Rules[0].Host = "b.example.org"
-		in.AWS.Certificates = append(in.AWS.Certificates, input.Certificate{ARN: "arn:acm:b", Domains: []string{"b.example.org"}, CA: "b"})
+		in.AWS.Certificates = append(in.AWS.Certificates, lookup.Certificate{ARN: "arn:acm:b", Domains: []string{"b.example.org"}, CA: "b"})
 		in.AWS.Certificates[0].CA, in.Options.AllowedCAs = "a", []string{"a"}
 	}, fault: "ACM has no certificate for this host"},
 	"certificates that are not known": {do: func(in *input.Input, _ *networkingv1.Ingress) {
-		in.AWS = input.AWS{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
+		in.AWS = lookup.Answers{Subnets: in.AWS.Subnets, NoCertificates: "no answer"}
 		annotate(in, 0, annotation.Prefix+"certificate-arn", certARN("wild"))
 		annotate(in, 2, annotation.Prefix+"certificate-arn", certARN("wild"))
 	}, fault: "ACM are not known: no answer"},
@@ -178,10 +179,10 @@ var breaks = map[string]struct {
 		delete(b.Annotations, annotation.Prefix+"actions.act")
 	}, fault: "the annotation alb.ingress.kubernetes.io/actions.act does not exist"},
 	"a target group that AWS does not tell": {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) {
-		in.AWS.TargetGroups = map[string]input.Named{"x": {Reason: "access denied"}}
+		in.AWS.TargetGroups = map[string]lookup.Named{"x": {Reason: "access denied"}}
 	}, fault: `target group "x" could not be looked up: access denied`},
 	"a missing Service among several":  {annotation: "actions.act", value: weighted("b", "x"), fault: `value "x": this Service does not exist in namespace shop`},
-	"a target group that is not there": {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) { in.AWS.TargetGroups = map[string]input.Named{"x": {}} }, fault: `the account has no target group "x" in this Region`},
+	"a target group that is not there": {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, do: func(in *input.Input, _ *networkingv1.Ingress) { in.AWS.TargetGroups = map[string]lookup.Named{"x": {}} }, fault: `the account has no target group "x" in this Region`},
 	"a target group that is unknown":   {annotation: "actions.act", value: `{"type":"forward","targetGroupName":"x"}`, fault: `actions.act, value`},
 	"a weight that is none":            {annotation: "actions.act", value: strings.Replace(weighted("b", "b"), `"weight":1`, `"weight":1000`, 1), fault: "weight 1000: must be 0 to 999"},
 	"an action that is no JSON":        {annotation: "actions.act", value: "{", fault: "is not the JSON that is wanted"},
@@ -339,7 +340,7 @@ var breaks = map[string]struct {
 		in.Options.Limits.Certificates = 1
 		b.Spec.Rules[0].Host = "b.example.org"
 		for _, arn := range []string{"1", "2"} {
-			in.AWS.Certificates = append(in.AWS.Certificates, input.Certificate{ARN: arn, Domains: []string{"b.example.org"}})
+			in.AWS.Certificates = append(in.AWS.Certificates, lookup.Certificate{ARN: arn, Domains: []string{"b.example.org"}})
 		}
 	}, fault: "the load balancer would have 2 certificates besides the default ones, and its quota is 1"},
 }
@@ -357,9 +358,9 @@ func annotateService(name, value string) func(*input.Input, *networkingv1.Ingres
 // login has users log in with that Secret, and sets the annotations besides.
 func login(secret string, annotations map[string]string) func(*input.Input, *networkingv1.Ingress) {
 	return func(in *input.Input, b *networkingv1.Ingress) {
-		in.Secrets = map[types.NamespacedName]input.Secret{
+		in.Secrets = map[types.NamespacedName]lookup.Secret{
 			{Namespace: "shop", Name: "no"}:   {Reason: "does not exist: create it"},
-			{Namespace: "shop", Name: "half"}: input.ReadSecret(&corev1.Secret{Data: map[string][]byte{"clientID": []byte("id")}}),
+			{Namespace: "shop", Name: "half"}: lookup.ReadSecret(&corev1.Secret{Data: map[string][]byte{"clientID": []byte("id")}}),
 			{Namespace: "shop", Name: "good"}: {ClientID: "id", Secret: "hidden", Version: "uid/1"},
 		}
 		b.Annotations[annotation.Prefix+"auth-type"] = "oidc"

@@ -183,12 +183,12 @@ func (d *draft) stack() stack.Stack {
 	}
 	out.Voters = d.Members()
 	access, attributes := listenerBuilder{d}.access(), d.keysOf(annotation.LoadBalancerAttributes.Name)
-	out.SecurityGroups = access.made
+	out.SecurityGroups = access.Made
 	out.LoadBalancers = []stack.LoadBalancer{{
 		Name:      d.name(),
 		SpareName: input.SpareLoadBalancerName(in.Options.Cluster, in.Group, d.scheme()),
 		Scheme:    d.scheme(), AddressType: d.addressType(), Subnets: d.subnets,
-		SecurityGroups: access.groups,
+		SecurityGroups: access.Groups,
 		Attributes:     attributes,
 		Presets:        in.Presets(annotation.AttributesOfBalancer, attributes),
 		Tags:           in.TagsOf(stack.LoadBalancerPart, d.keysOf(annotation.Tags.Name)),
@@ -202,7 +202,7 @@ func (d *draft) stack() stack.Stack {
 	}}
 	out.Front = d.front
 	if d.front != nil && len(d.front.LoadBalancers[0].SecurityGroups) == 0 {
-		d.front.LoadBalancers[0].SecurityGroups = access.groups
+		d.front.LoadBalancers[0].SecurityGroups = access.Groups
 	}
 	for _, r := range d.built {
 		if !d.hasRules(r) {
@@ -210,7 +210,7 @@ func (d *draft) stack() stack.Stack {
 		}
 		out.TargetGroups = append(out.TargetGroups, r.Groups...)
 		for _, binding := range r.Bindings {
-			if binding.Spec.Peer = access.peer; access.peer == (stack.Ref{}) {
+			if binding.Spec.Peer = access.Peer; access.Peer == (stack.Ref{}) {
 				binding.Spec.Networking = nil
 			}
 			out.Bindings = append(out.Bindings, binding)

@@ -10,8 +10,9 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // checker finds members of a draft that must be held, as what they ask for does not fit the rest.
@@ -51,7 +52,7 @@ func (d checker) checkPool() map[*reading.Reading]fault.Fault {
 
 // checkCustomerPool finds pools of a customer's own addresses for load balancers that are created elsewhere than on an Outpost.
 func (d checker) checkCustomerPool() map[*reading.Reading]fault.Fault {
-	isOnOutpost := func(s input.Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
+	isOnOutpost := func(s lookup.Subnet) bool { return s.Locale == "outpost" && slices.Contains(d.subnets, s.ID) }
 	if d.balancer != nil && d.balancer.Scheme == d.scheme() || slices.ContainsFunc(d.in.AWS.Subnets, isOnOutpost) {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (d checker) checkFamilies() map[*reading.Reading]fault.Fault {
 	faults := map[*reading.Reading]fault.Fault{}
 	for _, r := range d.built {
 		for _, group := range r.Groups {
-			if group.AddressType == "ipv6" && !input.IsDualstack(d.addressType()) {
+			if group.AddressType == "ipv6" && !stack.IsDualstack(d.addressType()) {
 				faults[r] = fault.Fault{
 					Field: "spec", Value: group.Part,
 					Reason: "the Service has IPv6 in spec.ipFamilies, and the load balancer is " + d.addressType() +
@@ -138,7 +139,7 @@ func (d checker) checkRedirect() map[*reading.Reading]fault.Fault {
 			return nil
 		}
 	}
-	if seen := input.SeenListener(d.balancer, int32(port)); seen != nil && seen.Protocol == string(annotation.HTTPS) && d.heldOn(seen.Port) {
+	if seen := d.balancer.ListenerOn(int32(port)); seen != nil && seen.Protocol == string(annotation.HTTPS) && d.heldOn(seen.Port) {
 		return nil // it stays
 	}
 	return d.voters(annotation.SSLRedirect.Name, "no HTTPS listener of the group has this port: name one that has, as in "+
@@ -240,7 +241,7 @@ func (d checker) findSubnets(a reading.Agreed) ([]string, error) {
 	if d.balancer != nil && d.balancer.Scheme == scheme {
 		present = d.balancer.Subnets
 	}
-	return d.in.Subnets(a.Get(annotation.Subnets.Name, ""), scheme, addressType, present)
+	return d.in.Subnets().Choose(a.Get(annotation.Subnets.Name, ""), scheme, addressType, present)
 }
 
 // subnetFault is the fault of a member whose subnets are wrong, at the first setting that it says.

@@ -14,7 +14,7 @@
 //	held.go        what stays as it is seen for held members
 //	listeners.go   listeners, each of all members on its port: rules, certificates, default action, attributes, mutual authentication
 //	optimize.go    leaves out rules of a listener that no request can need; finds the rule that hides another
-//	access.go      the security groups: who may send to the load balancer, and from which one it sends to targets
+//	access.go      the security group that is made for the load balancer, and who may send to it
 //	frontstack.go  the Network Load Balancer in front
 //	frontstays.go  what of it AWS does not change, so that it stays
 //	check.go       faults of what does not fit the rest of the group: subnets, address types and pools, certificates, redirects

@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -332,7 +333,7 @@ func TestWhatStaysInFront(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			in.AWS.Subnets = append(in.AWS.Subnets, input.Subnet{ID: "subnet-c1", Zone: "eu-west-1c", Locale: "availability-zone", Free: 100})
+			in.AWS.Subnets = append(in.AWS.Subnets, lookup.Subnet{ID: "subnet-c1", Zone: "eu-west-1c", Locale: "availability-zone", Free: 100})
 			for pair := range strings.SplitSeq("enable-frontend-nlb=true;frontend-nlb-scheme=internet-facing;"+tc.annotations, ";") {
 				key, value, _ := strings.Cut(pair, "=")
 				annotate(&in, 1, annotation.Prefix+key, value)

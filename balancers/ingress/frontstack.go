@@ -98,7 +98,7 @@ func (d frontBuilder) frontTags(part string) map[string]string {
 // frontSubnets are those that are given; else those that there are; else those of the load balancer, or, for another scheme, those that are
 // found by their tags.
 func (d frontBuilder) frontSubnets() ([]string, error) {
-	dualstack := input.IsDualstack(d.addressType())
+	dualstack := stack.IsDualstack(d.addressType())
 	if given := d.List(annotation.FrontSubnets.Name); len(given) > 0 {
 		if d.in.AWS.NoSubnets != "" { // who names some is held, so that these are those that there are
 			return given, nil
@@ -116,7 +116,7 @@ func (d frontBuilder) frontSubnets() ([]string, error) {
 		return nil, err
 	}
 	var ids []string
-	for _, subnet := range d.in.Discover(d.frontScheme(), dualstack) {
+	for _, subnet := range d.in.Subnets().Discover(d.frontScheme(), dualstack) {
 		ids = append(ids, subnet.ID)
 	}
 	if len(ids) == 0 {

@@ -18,12 +18,14 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // obeys fails for a stack that AWS would surely refuse, or that is not whole.
-func obeys(t *testing.T, s stack.Stack, limits input.Limits) {
+func obeys(t *testing.T, s stack.Stack, limits parts.Limits) {
 	t.Helper()
 	parts := map[string]bool{}
 	for _, group := range s.TargetGroups {
@@ -54,12 +56,12 @@ func obeys(t *testing.T, s stack.Stack, limits input.Limits) {
 	}
 }
 
-func obeysListener(t *testing.T, listener stack.Listener, parts map[string]bool, limits input.Limits) {
+func obeysListener(t *testing.T, listener stack.Listener, parts map[string]bool, limits parts.Limits) {
 	t.Helper()
 	if listener.Port < 1 || listener.Port > 65535 || (listener.Protocol == "HTTPS") != (len(listener.Certificates) > 0) {
 		t.Errorf("listener %d of %s has certificates %v", listener.Port, listener.Protocol, listener.Certificates)
 	}
-	if len(input.Unique(listener.Certificates)) != len(listener.Certificates) {
+	if len(lookup.Unique(listener.Certificates)) != len(listener.Certificates) {
 		t.Errorf("a certificate is there twice: %v", listener.Certificates)
 	}
 	actions := []stack.Action{listener.Default}

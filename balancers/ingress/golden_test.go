@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fixture"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -58,7 +59,7 @@ metadata: {namespace: shop, name: api, uid: uid-api}
 spec: {type: NodePort, ports: [{name: http, port: 80, targetPort: 8080, nodePort: 30081}]}
 `)
 	classes := fixture.Parse[networkingv1.IngressClass](t, `{metadata: {name: alb}, spec: {controller: ingress.k8s.aws/alb}}`)
-	in := input.Input{Services: byName(services...), AWS: input.AWS{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
+	in := input.Input{Services: byName(services...), AWS: lookup.Answers{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
 	in.Group, in.Members = membersOf(t, membership.Objects{Classes: classes, Class: "alb"}, ingresses)
 
 	tags := func(resource string) map[string]string {
@@ -158,7 +159,7 @@ metadata:
     alb.ingress.kubernetes.io/healthcheck-path: /healthz
 spec: {ports: [{name: http, port: 80, targetPort: http}]}
 `)
-	in := input.Input{Services: byName(services...), AWS: input.AWS{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
+	in := input.Input{Services: byName(services...), AWS: lookup.Answers{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
 	in.Group, in.Members = membersOf(t, membership.Objects{Class: "alb"}, ingresses)
 
 	const part = "app/app-app:80"

@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -89,7 +90,7 @@ func TestTooManyPaths(t *testing.T) {
 		}
 		return `[` + strings.Join(entries, ",") + `]`
 	}
-	most := input.DefaultOptions("", "").Limits.MostPaths()
+	most := input.DefaultOptions("", "").Sizes().MostPaths()
 	for name, tc := range map[string]struct {
 		paths, listeners int
 		want             string
@@ -114,7 +115,7 @@ func TestTooManyPaths(t *testing.T) {
 
 // Of an Ingress that is held before its paths are read no Service is looked up, and no Secret is read that those name.
 func TestPathsThatAreNotReadNeedNothing(t *testing.T) {
-	most := input.DefaultOptions("", "").Limits.MostPaths()
+	most := input.DefaultOptions("", "").Sizes().MostPaths()
 	for paths, services := range map[int]string{most: "shop/a shop/b shop/c shop/x", most + 1: "shop/a shop/c shop/x"} {
 		in, b := withPaths(t, paths, "b", "")
 		b.Spec.DefaultBackend = &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
@@ -136,8 +137,7 @@ func TestPathsThatAreNotReadNeedNothing(t *testing.T) {
 
 // An Ingress that is all empty rules and hosts takes little memory, and is held in any case.
 func TestTooManyEntries(t *testing.T) {
-	limits := input.DefaultOptions("", "").Limits
-	most := limits.MostEntries()
+	most := input.DefaultOptions("", "").Sizes().MostEntries()
 	for name, add := range map[string]func(*networkingv1.IngressSpec){
 		"rules": func(spec *networkingv1.IngressSpec) {
 			spec.Rules = append(spec.Rules, make([]networkingv1.IngressRule, most)...)
@@ -169,7 +169,7 @@ func TestTooManyEntries(t *testing.T) {
 				if member := got.Members[1]; !member.Held || member.Hosts != nil || got.Members[0].Held {
 					t.Errorf("members %v", got.Members)
 				}
-				if _, err := limits.Strip()(b); err != nil {
+				if _, err := input.DefaultOptions("", "").Sizes().Strip()(b); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -181,7 +181,7 @@ func TestTooManyEntries(t *testing.T) {
 	_, b := withPaths(t, 1, "b", "")
 	b.Spec.TLS = make([]networkingv1.IngressTLS, most-2) // and a rule with a path
 	before := b.DeepCopy()
-	if got, err := limits.Strip()(b); err != nil || !equality.Semantic.DeepEqual(before, got) {
+	if got, err := input.DefaultOptions("", "").Sizes().Strip()(b); err != nil || !equality.Semantic.DeepEqual(before, got) {
 		t.Errorf("an Ingress with as many as are read: %v, %v", got, err)
 	}
 }
@@ -242,7 +242,7 @@ func TestVeryMany(t *testing.T) {
 	}
 	ofItems := func(n int) func() int {
 		items := strings.Split(listed("sg-%06x", n), ",")
-		return func() int { return len(input.Unique(items)) }
+		return func() int { return len(lookup.Unique(items)) }
 	}
 	ofCertificates := func(n int) func() int { // hosts, and certificates of ten times as many others
 		in, b := withPaths(t, 1, "b", "")
@@ -252,7 +252,7 @@ func TestVeryMany(t *testing.T) {
 			b.Spec.TLS[0].Hosts = append(b.Spec.TLS[0].Hosts, fmt.Sprintf("%d.example.com", i))
 		}
 		for i := range n / 10 {
-			in.AWS.Certificates = append(in.AWS.Certificates, input.Certificate{
+			in.AWS.Certificates = append(in.AWS.Certificates, lookup.Certificate{
 				ARN: certARN(strconv.Itoa(i)), Domains: strings.Split(listed(fmt.Sprintf("x%d-%%d.example.org", i), 100), ","),
 			})
 		}
@@ -305,9 +305,9 @@ func TestTooManyNamesOfTargetGroups(t *testing.T) {
 			b.Annotations[annotation.Actions.Member(name).FullName()] = fmt.Sprintf(`{"type":"forward","targetGroupName":"named-%d"}`, i)
 		}
 		needs := input.NeedsOf(in).TargetGroups
-		in.AWS.TargetGroups = map[string]input.Named{}
+		in.AWS.TargetGroups = map[string]lookup.Named{}
 		for _, name := range needs {
-			in.AWS.TargetGroups[name] = input.Named{ARN: name}
+			in.AWS.TargetGroups[name] = lookup.Named{ARN: name}
 		}
 		got, faults := Build(in)
 		if held := fault != ""; len(needs) != input.MostTargetGroups || got.Members[1].Held != held || held && !strings.Contains(fmt.Sprint(faults), fault) {
@@ -351,7 +351,7 @@ func TestWrongSubnetsOfManyMembers(t *testing.T) {
 					in.AWS.Subnets[i].IPv6 = i > 0
 				}
 				for i := range most {
-					in.AWS.Subnets = append(in.AWS.Subnets, input.Subnet{ID: fmt.Sprintf("subnet-z%d", i), Zone: zone, Locale: "availability-zone"})
+					in.AWS.Subnets = append(in.AWS.Subnets, lookup.Subnet{ID: fmt.Sprintf("subnet-z%d", i), Zone: zone, Locale: "availability-zone"})
 				}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)

@@ -10,8 +10,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 func byName(services ...*corev1.Service) map[types.NamespacedName]*corev1.Service {
@@ -37,10 +37,10 @@ func membersOf(t testing.TB, objects membership.Objects, ingresses []*networking
 }
 
 // vpcSubnets are two public and two private subnets in two zones, with role tags.
-func vpcSubnets() []input.Subnet {
+func vpcSubnets() []lookup.Subnet {
 	const zone = "availability-zone"
 	public, private := map[string]string{"kubernetes.io/role/elb": "1"}, map[string]string{"kubernetes.io/role/internal-elb": ""}
-	return []input.Subnet{
+	return []lookup.Subnet{
 		{ID: "subnet-a1", Zone: "eu-west-1a", Locale: zone, Free: 100, Public: true, Tags: public},
 		{ID: "subnet-b1", Zone: "eu-west-1b", Locale: zone, Free: 100, Public: true, Tags: public},
 		{ID: "subnet-a2", Zone: "eu-west-1a", Locale: zone, Free: 100, Tags: private},

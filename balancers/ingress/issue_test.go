@@ -13,8 +13,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -26,15 +26,15 @@ func TestIssuedCertificates(t *testing.T) {
 		waiting   = `annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": its certificate for a.example.net, b.example.net ` +
 			"is not issued yet: "
 	)
-	own := func(arn, ca, waiting string, domains ...string) input.OwnCertificate {
-		return input.OwnCertificate{Certificate: input.Certificate{ARN: arn, Domains: domains, CA: ca}, Waiting: waiting}
+	own := func(arn, ca, waiting string, domains ...string) lookup.OwnCertificate {
+		return lookup.OwnCertificate{Certificate: lookup.Certificate{ARN: arn, Domains: domains, CA: ca}, Waiting: waiting}
 	}
 	both := []string{"a.example.net", "b.example.net"}
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		hosts       []string
 		defaultCA   string
-		own         []input.OwnCertificate
+		own         []lookup.OwnCertificate
 		noOwn       string
 
 		part, ca string // of the certificate that is wanted
@@ -42,18 +42,18 @@ func TestIssuedCertificates(t *testing.T) {
 		faults   []string
 	}{
 		"not there yet": {hosts: both, part: "amazon_issued/a.example.net-7e561031", faults: []string{waiting + "it is requested from ACM"}},
-		"not issued yet": {hosts: both, own: []input.OwnCertificate{own("x", "", "ACM works on it", both...)}, part: "amazon_issued/a.example.net-7e561031",
+		"not issued yet": {hosts: both, own: []lookup.OwnCertificate{own("x", "", "ACM works on it", both...)}, part: "amazon_issued/a.example.net-7e561031",
 			faults: []string{waiting + "ACM works on it"}},
-		"issued, beside one that failed": {hosts: both, own: []input.OwnCertificate{own("x", "", "failed", both...), own("y", "", "", "B.example.net", "a.example.net")},
+		"issued, beside one that failed": {hosts: both, own: []lookup.OwnCertificate{own("x", "", "failed", both...), own("y", "", "", "B.example.net", "a.example.net")},
 			part: "amazon_issued/a.example.net-7e561031", serves: "y"},
-		"for other hosts": {hosts: both, own: []input.OwnCertificate{own("x", "", "", "a.example.net")}, part: "amazon_issued/a.example.net-7e561031",
+		"for other hosts": {hosts: both, own: []lookup.OwnCertificate{own("x", "", "", "a.example.net")}, part: "amazon_issued/a.example.net-7e561031",
 			faults: []string{waiting + "it is requested from ACM"}},
-		"of another authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": authority}, own: []input.OwnCertificate{own("x", "", "", both...)},
+		"of another authority": {hosts: both, annotations: map[string]string{"acm-pca-arn": authority}, own: []lookup.OwnCertificate{own("x", "", "", both...)},
 			part: "private/a.example.net-7e561031", ca: authority, faults: []string{waiting + "it is requested from ACM"}},
-		"of the default authority": {hosts: both, defaultCA: authority, own: []input.OwnCertificate{own("x", authority, "", both...)},
+		"of the default authority": {hosts: both, defaultCA: authority, own: []lookup.OwnCertificate{own("x", authority, "", both...)},
 			part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
-		"an empty authority is none":  {hosts: both, defaultCA: authority, annotations: map[string]string{"acm-pca-arn": ""}, own: []input.OwnCertificate{own("x", authority, "", both...)}, part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
-		"a wildcard":                  {hosts: []string{"*.example.net"}, own: []input.OwnCertificate{own("x", "", "", "*.example.net")}, part: "amazon_issued/_.example.net-7e561031", serves: "x"},
+		"an empty authority is none":  {hosts: both, defaultCA: authority, annotations: map[string]string{"acm-pca-arn": ""}, own: []lookup.OwnCertificate{own("x", authority, "", both...)}, part: "private/a.example.net-7e561031", ca: authority, serves: "x"},
+		"a wildcard":                  {hosts: []string{"*.example.net"}, own: []lookup.OwnCertificate{own("x", "", "", "*.example.net")}, part: "amazon_issued/_.example.net-7e561031", serves: "x"},
 		"beside one that is given":    {hosts: both, annotations: map[string]string{"certificate-arn": certARN("b")}, serves: certARN("b")},
 		"without a host":              {faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": there is no host to issue a certificate for: set one in spec.rules or spec.tls`}},
 		"it is not known which exist": {hosts: both, noOwn: "no answer", part: "amazon_issued/a.example.net-7e561031", faults: []string{`annotation alb.ingress.kubernetes.io/create-acm-cert, value "true": the certificates of ACM are not known: no answer`}},
@@ -144,7 +144,7 @@ func TestPortsWithoutListenPorts(t *testing.T) {
 			in.Members = in.Members[1:2]
 			in.Members[0].Params = &v1beta1.IngressClassParams{Spec: tc.params}
 			in.Options.IssueCertificates = !tc.noGate
-			in.AWS.Own = []input.OwnCertificate{{Certificate: input.Certificate{ARN: "x", Domains: []string{"b.example.com"}}}}
+			in.AWS.Own = []lookup.OwnCertificate{{Certificate: lookup.Certificate{ARN: "x", Domains: []string{"b.example.com"}}}}
 			delete(in.Members[0].Ingress.Annotations, annotation.ListenPorts.FullName())
 			for key, value := range tc.annotations {
 				annotate(&in, 0, annotation.Prefix+key, value)

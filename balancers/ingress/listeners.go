@@ -13,8 +13,8 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -77,14 +77,14 @@ func (d listenerBuilder) certificates(l *listener) []string {
 		}
 	}
 	onPort := func(r *reading.Reading) bool { return r.Listens(l.port) }
-	if seen := input.SeenListener(d.balancer, l.port); seen != nil && d.heldOn(l.port) {
+	if seen := d.balancer.ListenerOn(l.port); seen != nil && d.heldOn(l.port) {
 		present = seen.Certificates
 	}
 	first := slices.IndexFunc(d.all, onPort)
 	if d.isHeld(d.all[first]) {
-		return input.Unique(append(slices.Clone(present), wanted...))
+		return lookup.Unique(append(slices.Clone(present), wanted...))
 	}
-	return input.Unique(append(wanted, present...))
+	return lookup.Unique(append(wanted, present...))
 }
 
 // stackListeners are the listeners as they are wanted in AWS.
@@ -144,7 +144,7 @@ func (d listenerBuilder) userTags(l *listener) map[string]string {
 			tags[key] = agreed[key]
 		}
 	}
-	seen := input.SeenListener(d.balancer, l.port)
+	seen := d.balancer.ListenerOn(l.port)
 	for key, value := range agreed {
 		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, reading.OfKey(annotation.Tags.Name, key)) {
 			tags[key] = value
@@ -205,7 +205,7 @@ func (d listenerBuilder) fallback(l *listener) stack.Action {
 	if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
 		return l.answer(fallbacks[0].Action)
 	}
-	seen := input.SeenListener(d.balancer, l.port)
+	seen := d.balancer.ListenerOn(l.port)
 	if seen != nil && slices.ContainsFunc(d.held, func(r *reading.Reading) bool {
 		return r.Listens(l.port) && r.Member.Ingress.Spec.DefaultBackend != nil
 	}) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -30,15 +31,15 @@ func TestNeeds(t *testing.T) {
 		seen        stack.Stack
 		want        input.Needs
 	}{
-		"nothing is seen yet":     {want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true}},
-		"a load balancer is seen": {seen: seen, want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts}},
+		"nothing is seen yet":     {want: input.Needs{Services: named("a", "b", "c"), Needs: lookup.Needs{Hosts: hosts, Subnets: true}}},
+		"a load balancer is seen": {seen: seen, want: input.Needs{Services: named("a", "b", "c"), Needs: lookup.Needs{Hosts: hosts}}},
 		"of another scheme": {
 			seen: seen, annotations: map[string]string{"scheme": "internet-facing"},
-			want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
+			want: input.Needs{Services: named("a", "b", "c"), Needs: lookup.Needs{Hosts: hosts, Subnets: true}},
 		},
 		"of another address type": {
 			seen: seen, annotations: map[string]string{"ip-address-type": "dualstack"},
-			want: input.Needs{Services: named("a", "b", "c"), Hosts: hosts, Subnets: true},
+			want: input.Needs{Services: named("a", "b", "c"), Needs: lookup.Needs{Hosts: hosts, Subnets: true}},
 		},
 		"names": {
 			seen: seen, annotations: map[string]string{
@@ -47,17 +48,19 @@ func TestNeeds(t *testing.T) {
 					{"serviceName":"x","servicePort":80,"weight":1},{"targetGroupName":"y","weight":1},{"targetGroupARN":"z","weight":1}]}}`,
 			},
 			want: input.Needs{
-				Services: named("a", "b", "c", "x"), SecurityGroups: []string{"blue"}, TargetGroups: []string{"y"},
-				Hosts: []string{"b.example.com", "c.example.com"}, Subnets: true,
+				Services: named("a", "b", "c", "x"), Needs: lookup.Needs{
+					SecurityGroups: []string{"blue"}, TargetGroups: []string{"y"},
+					Hosts: []string{"b.example.com", "c.example.com"}, Subnets: true,
+				},
 			},
 		},
 		"no HTTPS": {
 			seen: seen, annotations: map[string]string{"listen-ports": `[{"HTTP":80}]`},
-			want: input.Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
+			want: input.Needs{Services: named("a", "b", "c"), Needs: lookup.Needs{Hosts: []string{"b.example.com", "c.example.com"}}},
 		},
 		"what cannot be read": {
 			seen: seen, annotations: map[string]string{"listen-ports": `x`, "actions.act": "{", "scheme": "public"},
-			want: input.Needs{Services: named("a", "b", "c"), Hosts: []string{"b.example.com", "c.example.com"}},
+			want: input.Needs{Services: named("a", "b", "c"), Needs: lookup.Needs{Hosts: []string{"b.example.com", "c.example.com"}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -150,7 +151,7 @@ func paired(t *testing.T) input.Input {
 	in := three(t)
 	in.AWS.Subnets = nil
 	for zone, name := range map[string]string{"a": "red", "b": "twin", "c": "twin", "d": "blue"} {
-		in.AWS.Subnets = append(in.AWS.Subnets, input.Subnet{
+		in.AWS.Subnets = append(in.AWS.Subnets, lookup.Subnet{
 			ID: fmt.Sprintf("subnet-%s1", zone), Zone: "eu-west-1" + zone, Locale: "availability-zone", Free: 100, Public: true,
 			Tags: map[string]string{"Name": name, "kubernetes.io/role/elb": "1", "kubernetes.io/role/internal-elb": "1"},
 		})

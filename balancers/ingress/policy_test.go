@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -84,10 +85,10 @@ func TestParamsAreAPolicy(t *testing.T) {
 }
 
 // policyAWS has two subnets.
-func policyAWS() input.AWS {
-	var aws input.AWS
+func policyAWS() lookup.Answers {
+	var aws lookup.Answers
 	for _, zone := range []string{"a", "b"} {
-		aws.Subnets = append(aws.Subnets, input.Subnet{
+		aws.Subnets = append(aws.Subnets, lookup.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"},
 		})
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -50,7 +50,7 @@ func (d quotaChecker) check() map[*reading.Reading]fault.Fault {
 		{"rules", limits.Rules, rules, d.seenRuleKeys()},
 		{"target groups", limits.TargetGroups, groups, d.seenGroupKeys()},
 		{"certificates besides the default ones", limits.Certificates, certificates, d.seenCertificateKeys()},
-		{"tags of the user's", input.MostTags - len(d.in.TagsOf(stack.LoadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
+		{"tags of the user's", stack.MostTags - len(d.in.TagsOf(stack.LoadBalancerPart)), d.tagKeys(), d.seenTagKeys()},
 	} {
 		if faults := d.over(quota); len(faults) > 0 {
 			return faults
@@ -104,7 +104,7 @@ func (d quotaChecker) over(q quota) map[*reading.Reading]fault.Fault {
 	faults := map[*reading.Reading]fault.Fault{}
 	byGrowth := func(a, b *reading.Reading) int { return cmp.Compare(grows[a], grows[b]) }
 	for _, r := range slices.SortedStableFunc(slices.Values(d.built), byGrowth) {
-		added := input.Unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
+		added := lookup.Unique(slices.DeleteFunc(slices.Clone(q.wants[r]), func(key string) bool { return used[key] }))
 		if n := len(used) + len(added); n > q.limit && grows[r] > 0 {
 			faults[r] = fault.Fault{Field: "spec", Reason: fmt.Sprintf(
 				"with this Ingress the load balancer would have %d %s, and its quota is %d: use fewer, another group, or a higher quota",

@@ -46,7 +46,7 @@ func TestInboundRulesAreCountedBeforeTheyAreMade(t *testing.T) {
 
 // What has room is built, and one more is not: its member is held with a fault that names the sum and the limit, and no other member is.
 func TestABudgetHasRoomForAllThatFits(t *testing.T) {
-	limits := input.DefaultOptions("", "").Limits.Budget()
+	limits := input.DefaultOptions("", "").Sizes().Budget()
 	for name, tc := range map[string]struct {
 		most int
 		make func(b *networkingv1.Ingress, n int)

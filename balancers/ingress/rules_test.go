@@ -18,6 +18,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -25,7 +26,7 @@ import (
 func lines(s stack.Stack, port int32) []string {
 	var out []string
 	for _, balancer := range s.LoadBalancers {
-		listener := input.SeenListener(&balancer, port)
+		listener := balancer.ListenerOn(port)
 		if listener == nil {
 			continue
 		}
@@ -314,7 +315,7 @@ func TestRules(t *testing.T) {
 			}
 			in := input.Input{
 				Group: membership.Group{Namespace: "shop", Name: "web"}, Members: []membership.Member{{Ingress: ingress}},
-				AWS:     input.AWS{Subnets: vpcSubnets(), TargetGroups: map[string]input.Named{"named": {ARN: "arn:named"}}},
+				AWS:     lookup.Answers{Subnets: vpcSubnets(), TargetGroups: map[string]lookup.Named{"named": {ARN: "arn:named"}}},
 				Options: input.DefaultOptions("prod-1", "vpc-1"),
 				Services: byName(fixture.Parse[corev1.Service](t, `
 metadata: {namespace: shop, name: web}

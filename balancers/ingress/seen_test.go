@@ -150,7 +150,7 @@ func breakAnnotations(in *input.Input, annotations map[string]string) {
 func compareKept(t *testing.T, before, after stack.Stack) {
 	t.Helper()
 	was, is := before.LoadBalancers[0], after.LoadBalancers[0]
-	was.Listeners = slices.DeleteFunc(slices.Clone(was.Listeners), func(l stack.Listener) bool { return input.SeenListener(&is, l.Port) == nil })
+	was.Listeners = slices.DeleteFunc(slices.Clone(was.Listeners), func(l stack.Listener) bool { return is.ListenerOn(l.Port) == nil })
 	for _, balancer := range []*stack.LoadBalancer{&was, &is} {
 		if balancer.WebACL = nil; len(balancer.Attributes) == 0 {
 			balancer.Attributes = nil

@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -97,7 +98,7 @@ func TestParams(t *testing.T) {
 // The certificates of a port are those of all members, the default one the first of the first that has one.
 func TestCertificates(t *testing.T) {
 	in := three(t)
-	in.AWS.Certificates = []input.Certificate{
+	in.AWS.Certificates = []lookup.Certificate{
 		{ARN: certARN("z"), Domains: []string{"a.example.com", "other"}}, {ARN: certARN("y"), Domains: []string{"*.EXAMPLE.com"}},
 		{ARN: "x", Domains: []string{"*.a.example.com"}}, {ARN: "w", Domains: []string{"example.com"}}, {ARN: "v", Domains: []string{"*.b.example.com"}},
 	}
@@ -304,7 +305,7 @@ func TestAttributesThatNothingNamesHaveDefaults(t *testing.T) {
 
 // The name of a web ACL counts before an ARN, and what params say before what annotations do.
 func TestWebACLByName(t *testing.T) {
-	known := map[string]input.Named{"a": {ARN: aclARN("a")}, "p": {ARN: aclARN("p")}, "hidden": {Reason: "access denied"}}
+	known := map[string]lookup.Named{"a": {ARN: aclARN("a")}, "p": {ARN: aclARN("p")}, "hidden": {Reason: "access denied"}}
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		params      v1beta1.IngressClassParamsSpec
@@ -363,7 +364,7 @@ func TestNameOfWebACLCountsBeforeARNsOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			in.AWS.WebACLs = map[string]input.Named{"a": {ARN: aclARN("a")}}
+			in.AWS.WebACLs = map[string]lookup.Named{"a": {ARN: aclARN("a")}}
 			if tc.seen != "" {
 				before, _ := Build(in)
 				in.Seen = made(before)

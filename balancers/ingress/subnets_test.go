@@ -14,22 +14,23 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 func TestSubnets(t *testing.T) {
-	change := func(id string, do func(*input.Subnet)) func(*input.Input) {
+	change := func(id string, do func(*lookup.Subnet)) func(*input.Input) {
 		return func(in *input.Input) { do(in.AWS.Subnet(id)) }
 	}
-	tag := func(key, value string) func(*input.Subnet) {
-		return func(s *input.Subnet) { s.Tags = map[string]string{key: value} }
+	tag := func(key, value string) func(*lookup.Subnet) {
+		return func(s *lookup.Subnet) { s.Tags = map[string]string{key: value} }
 	}
 	untag := func(in *input.Input) {
 		for i := range in.AWS.Subnets {
 			in.AWS.Subnets[i].Tags = nil
 		}
 	}
-	add := func(s input.Subnet) func(*input.Input) {
+	add := func(s lookup.Subnet) func(*input.Input) {
 		return func(in *input.Input) { in.AWS.Subnets = append(in.AWS.Subnets, s) }
 	}
 	const zone = "availability-zone"
@@ -50,13 +51,13 @@ func TestSubnets(t *testing.T) {
 		"not by routes if that is switched off": {
 			do: func(in *input.Input) { untag(in); in.Options.ByReachability = false }, fault: "no subnet of the VPC fits a load balancer that is internal and ipv4",
 		},
-		"the lowest ID of a zone": {do: add(input.Subnet{ID: "subnet-a0", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: ""}}), want: []string{"subnet-a0", "subnet-b2"}},
+		"the lowest ID of a zone": {do: add(lookup.Subnet{ID: "subnet-a0", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: ""}}), want: []string{"subnet-a0", "subnet-b2"}},
 		"one of the cluster before the lowest ID": {
-			do:   add(input.Subnet{ID: "subnet-a9", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: "", "kubernetes.io/cluster/prod-1": "shared"}}),
+			do:   add(lookup.Subnet{ID: "subnet-a9", Zone: "eu-west-1a", Locale: zone, Free: 8, Tags: map[string]string{internalRole: "", "kubernetes.io/cluster/prod-1": "shared"}}),
 			want: []string{"subnet-a9", "subnet-b2"},
 		},
 		"not one of another cluster": {
-			do: change("subnet-a2", func(s *input.Subnet) {
+			do: change("subnet-a2", func(s *lookup.Subnet) {
 				s.Tags = map[string]string{internalRole: "", "kubernetes.io/cluster/other": "owned"}
 			}),
 			fault: "subnet subnet-b2 is the only one",
@@ -68,10 +69,10 @@ func TestSubnets(t *testing.T) {
 			},
 			want: []string{"subnet-a2", "subnet-b2"},
 		},
-		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *input.Subnet) { s.Free = 7 }), fault: "set subnets in at least 2 zones"},
+		"not one with 7 free addresses":            {do: change("subnet-a2", func(s *lookup.Subnet) { s.Free = 7 }), fault: "set subnets in at least 2 zones"},
 		"one alone if that is allowed":             {do: func(in *input.Input) { in.AWS.Subnet("subnet-a2").Free, in.Options.SingleSubnet = 7, true }, want: []string{"subnet-b2"}},
-		"one alone in an outpost":                  {vote: "subnet-a2", do: change("subnet-a2", func(s *input.Subnet) { s.Locale = "outpost" }), want: []string{"subnet-a2"}},
-		"different locales":                        {do: change("subnet-a2", func(s *input.Subnet) { s.Locale = "local-zone" }), fault: "subnet subnet-a2 is in a zone of kind local-zone, subnet-b2 of kind availability-zone"},
+		"one alone in an outpost":                  {vote: "subnet-a2", do: change("subnet-a2", func(s *lookup.Subnet) { s.Locale = "outpost" }), want: []string{"subnet-a2"}},
+		"different locales":                        {do: change("subnet-a2", func(s *lookup.Subnet) { s.Locale = "local-zone" }), fault: "subnet subnet-a2 is in a zone of kind local-zone, subnet-b2 of kind availability-zone"},
 		"without IPv6 for dualstack":               {addressType: "dualstack", fault: "internal and dualstack"},
 		"present ones stay":                        {present: []string{"subnet-gone"}, want: []string{"subnet-gone"}},
 		"named ones count before present ones":     {vote: "subnet-b1,subnet-a1", present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
@@ -80,10 +81,10 @@ func TestSubnets(t *testing.T) {
 		"by tags":                                  {vote: `tags:{"kubernetes.io/role/elb":["0","1"]}`, want: []string{"subnet-a1", "subnet-b1"}},
 		"by tags of which one is missing":          {vote: `tags:{"kubernetes.io/role/elb":["1"],"a":["b"]}`, fault: "no subnet of the VPC fits"},
 		"by tags that count before present ones":   {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, present: []string{"subnet-gone"}, want: []string{"subnet-a1", "subnet-b1"}},
-		"by tags, not those with 7 free addresses": {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, do: change("subnet-a1", func(s *input.Subnet) { s.Free = 7 }), fault: "subnet-b1 is the only one"},
+		"by tags, not those with 7 free addresses": {vote: `tags:{"kubernetes.io/role/elb":["1"]}`, do: change("subnet-a1", func(s *lookup.Subnet) { s.Free = 7 }), fault: "subnet-b1 is the only one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := input.Input{AWS: input.AWS{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
+			in := input.Input{AWS: lookup.Answers{Subnets: vpcSubnets()}, Options: input.DefaultOptions("prod-1", "vpc-1")}
 			if tc.do != nil {
 				tc.do(&in)
 			}
@@ -93,7 +94,7 @@ func TestSubnets(t *testing.T) {
 			if tc.addressType == "" {
 				tc.addressType = "ipv4"
 			}
-			got, err := in.Subnets(tc.vote, tc.scheme, tc.addressType, tc.present)
+			got, err := in.Subnets().Choose(tc.vote, tc.scheme, tc.addressType, tc.present)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("subnets (-want +got):\n%s", diff)
 			}
@@ -129,7 +130,7 @@ func TestDualstackInSubnetsThatAreKept(t *testing.T) {
 }
 
 func TestSubnetIDs(t *testing.T) {
-	aws := input.AWS{Subnets: vpcSubnets()}
+	aws := lookup.Answers{Subnets: vpcSubnets()}
 	for i, name := range []string{"blue", "red", "blue", "green"} {
 		aws.Subnets[i].Tags = map[string]string{"Name": name}
 	}

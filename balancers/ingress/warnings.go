@@ -10,7 +10,6 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -100,7 +99,7 @@ func (d *draft) warnOfZones(warn func(*reading.Reading, fault.Fault)) {
 		d.Get(annotation.Subnets.Name, "") != "" {
 		return
 	}
-	if found := d.in.Elsewhere(d.balancer.Subnets, d.scheme(), input.IsDualstack(d.addressType())); len(found) > 0 {
+	if found := d.in.Subnets().Elsewhere(d.balancer.Subnets, d.scheme(), stack.IsDualstack(d.addressType())); len(found) > 0 {
 		warn(d.built[0], fault.Fault{Reason: "the load balancer could be in other zones, too, by " + strings.Join(found, ", ") +
 			": name all subnets in " + annotation.Subnets.FullName() + ", or set --add-zones"})
 	}

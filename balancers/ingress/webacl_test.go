@@ -11,6 +11,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 // A web ACL of AWS WAF Classic is associated as asked, with a warning, where the Region has them.
@@ -87,7 +88,7 @@ func TestWebACLsOfBothKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)
-			in.AWS.WebACLs = map[string]input.Named{"n": {ARN: aclARN("n")}}
+			in.AWS.WebACLs = map[string]lookup.Named{"n": {ARN: aclARN("n")}}
 			annotate(&in, 1, annotation.Prefix+"waf-acl-id", "a")
 			var named string
 			for name, value := range other {

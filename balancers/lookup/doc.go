@@ -1,7 +1,11 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lookup answers what groups need to know of the AWS account before their stacks are built, in the terms of package input
-// (balancers/ingress/input). A new question begins with input.Needs, what has to be looked up for a group. Lookup asks a reader of package
-// account (balancers/account), or of package issue for certificates that ACM was asked for, and puts the answer into input.AWS.
+// Package lookup has what must be looked up before a stack can be built, and the answers. It calls nobody: package answer does, in the
+// folder of that name. A new question begins here, with Needs.
+//
+//	needs.go    Needs: the questions of a group
+//	answers.go  Answers: what AWS said, or why it is not known; finds security groups among them
+//	subnets.go  subnets of the VPC: finds those that users name
+//	secret.go   what a Secret says of a client of an OpenID Connect provider
 package lookup

@@ -30,6 +30,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/lookup/answer"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -210,12 +211,12 @@ func measure(name string, ingresses []*networkingv1.Ingress, n int) (out figure,
 	}
 	aws := &none{}
 	options := input.DefaultOptions("prod", "vpc")
-	network := &lookup.Lookup{Network: &awsaccount.Network{ELB: aws, Clock: clock.RealClock{}}}
+	network := &answer.Answerer{Network: &awsaccount.Network{ELB: aws, Clock: clock.RealClock{}}}
 	reconciler := &balancers.Reconciler{
 		Client: c, Clock: clock.RealClock{}, View: nowhere{}, Secrets: nowhere{}, Class: "alb", Options: options,
-		Lookup: func(ctx context.Context, id stack.ID, needs input.Needs) (input.AWS, error) {
+		Lookup: func(ctx context.Context, id stack.ID, needs lookup.Needs) (lookup.Answers, error) {
 			out, _ := nowhere{}.Lookup(ctx, id, needs)
-			answered, err := network.Lookup(ctx, id, input.Needs{TargetGroups: needs.TargetGroups})
+			answered, err := network.Answer(ctx, id, lookup.Needs{TargetGroups: needs.TargetGroups})
 			out.TargetGroups = answered.TargetGroups
 			return out, err
 		},

@@ -28,6 +28,7 @@ import (
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -53,9 +54,9 @@ func (a *account) Parts(ctx context.Context, id stack.ID) (stack.Stack, error) {
 
 func (*account) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (*account) Lookup(context.Context, stack.ID, input.Needs) (out input.AWS, _ error) {
+func (*account) Lookup(context.Context, stack.ID, lookup.Needs) (out lookup.Answers, _ error) {
 	for _, zone := range []string{"a", "b"} {
-		out.Subnets = append(out.Subnets, input.Subnet{
+		out.Subnets = append(out.Subnets, lookup.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100, Tags: map[string]string{"kubernetes.io/role/internal-elb": "1"},
 		})
 	}

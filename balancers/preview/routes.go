@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -262,35 +263,35 @@ func (a nowhere) Parts(ctx context.Context, id stack.ID) (stack.Stack, error) {
 }
 func (nowhere) Complete(context.Context, stack.Stack) (bool, error) { return false, nil }
 
-func (nowhere) Lookup(_ context.Context, _ stack.ID, needs input.Needs) (input.AWS, error) {
-	out := input.AWS{TargetGroups: map[string]input.Named{}, Certificates: []input.Certificate{{ARN: "any", Domains: needs.Hosts}}}
+func (nowhere) Lookup(_ context.Context, _ stack.ID, needs lookup.Needs) (lookup.Answers, error) {
+	out := lookup.Answers{TargetGroups: map[string]lookup.Named{}, Certificates: []lookup.Certificate{{ARN: "any", Domains: needs.Hosts}}}
 	for _, zone := range []string{"a", "b"} {
-		out.Subnets = append(out.Subnets, input.Subnet{
+		out.Subnets = append(out.Subnets, lookup.Subnet{
 			ID: "subnet-" + zone, Zone: zone, Locale: "availability-zone", Free: 100,
 			Tags: map[string]string{"kubernetes.io/role/internal-elb": "1", "kubernetes.io/role/elb": "1"},
 		})
 	}
 	for _, name := range needs.TargetGroups {
-		out.TargetGroups[name] = input.Named{ARN: name}
+		out.TargetGroups[name] = lookup.Named{ARN: name}
 	}
-	out.TrustStores, out.WebACLs = map[string]input.Named{}, map[string]input.Named{}
+	out.TrustStores, out.WebACLs = map[string]lookup.Named{}, map[string]lookup.Named{}
 	for _, name := range needs.TrustStores {
-		out.TrustStores[name] = input.Named{ARN: name}
+		out.TrustStores[name] = lookup.Named{ARN: name}
 	}
 	for _, name := range needs.WebACLs {
-		out.WebACLs[name] = input.Named{ARN: name}
+		out.WebACLs[name] = lookup.Named{ARN: name}
 	}
-	out.ClassicACLs = map[string]input.Named{}
+	out.ClassicACLs = map[string]lookup.Named{}
 	for _, id := range needs.ClassicACLs {
-		out.ClassicACLs[id] = input.Named{ARN: id}
+		out.ClassicACLs[id] = lookup.Named{ARN: id}
 	}
 	return out, nil
 }
 
-func (nowhere) Of(_ context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
-	out := map[types.NamespacedName]input.Secret{}
+func (nowhere) Of(_ context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
+	out := map[types.NamespacedName]lookup.Secret{}
 	for _, key := range keys {
-		out[key] = input.Secret{ClientID: "any", Secret: "any"}
+		out[key] = lookup.Secret{ClientID: "any", Secret: "any"}
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 // Reader reads Secrets once, for those who only ask what would be done, with their own rights.
@@ -24,30 +24,30 @@ type Reader struct {
 }
 
 // Of has the Secrets of these keys.
-func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
-	out := make(map[types.NamespacedName]input.Secret, len(keys))
+func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
+	out := make(map[types.NamespacedName]lookup.Secret, len(keys))
 	for _, key := range keys {
 		secret := &corev1.Secret{}
 		err := r.Client.Get(ctx, key, secret)
 		if out[key] = read(r.Label, secret, err); apierrors.IsForbidden(err) {
-			out[key] = input.Secret{Reason: "may not be read by you: whether targetgate may, and finds a login in it, is not known"}
+			out[key] = lookup.Secret{Reason: "may not be read by you: whether targetgate may, and finds a login in it, is not known"}
 		}
 	}
 	return out
 }
 
 // read is what a Secret says, or why nothing is known of it.
-func read(label string, secret *corev1.Secret, err error) input.Secret {
+func read(label string, secret *corev1.Secret, err error) lookup.Secret {
 	switch {
 	case apierrors.IsNotFound(err):
-		return input.Secret{Reason: "does not exist: create it"}
+		return lookup.Secret{Reason: "does not exist: create it"}
 	case apierrors.IsForbidden(err):
-		return input.Secret{Reason: "may not be read: allow targetgate's service account to get, list and watch it"}
+		return lookup.Secret{Reason: "may not be read: allow targetgate's service account to get, list and watch it"}
 	case err != nil:
-		return input.Secret{Reason: "could not be read: " + err.Error()}
+		return lookup.Secret{Reason: "could not be read: " + err.Error()}
 	}
 	if key, value, ok := strings.Cut(label, "="); ok && secret.Labels[key] != value {
-		return input.Secret{Reason: "has no label " + label + ", which --required-secrets-label wants"}
+		return lookup.Secret{Reason: "has no label " + label + ", which --required-secrets-label wants"}
 	}
-	return input.ReadSecret(secret)
+	return lookup.ReadSecret(secret)
 }

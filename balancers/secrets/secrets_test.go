@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 func secret(id string) *corev1.Secret {
@@ -39,7 +39,7 @@ func TestGroupsHearOfTheirSecrets(t *testing.T) {
 	heard := make(chan membership.Group, 10)
 	w.Start(t.Context(), func(group membership.Group) { heard <- group })
 	group := membership.Group{Name: "edge"}
-	get := func() input.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
+	get := func() lookup.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
 	await := func(id string) {
 		t.Helper()
 		for deadline := time.After(20 * time.Second); get().ClientID != id; {
@@ -109,7 +109,7 @@ func TestSecretsOfANamespaceAreWatchedUpToABound(t *testing.T) {
 	if len(w.watched) != mostWatched+1 {
 		t.Errorf("%d are watched, want %d and one of the other namespace", len(w.watched), mostWatched)
 	}
-	of := func() input.Secret { return w.Of(t.Context(), one, []types.NamespacedName{key})[key] }
+	of := func() lookup.Secret { return w.Of(t.Context(), one, []types.NamespacedName{key})[key] }
 	if got := of(); !strings.HasPrefix(got.Reason, refused) {
 		t.Errorf("one more: %+v", got)
 	}

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 // Watcher reads Secrets for groups, and looks out for their changes. It is safe for concurrent use.
@@ -52,12 +52,12 @@ func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
 const mostWatched = 200
 
 // Of has the Secrets that a group needs now, in place of those that it needed before.
-func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]input.Secret {
+func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
 	informers := w.need(group, keys)
-	out := make(map[types.NamespacedName]input.Secret, len(keys))
+	out := make(map[types.NamespacedName]lookup.Secret, len(keys))
 	for _, key := range keys {
 		if informers[key] == nil {
-			out[key] = input.Secret{Reason: fmt.Sprintf("is not read, as Ingresses of its namespace need %d others: share Secrets, or move "+
+			out[key] = lookup.Secret{Reason: fmt.Sprintf("is not read, as Ingresses of its namespace need %d others: share Secrets, or move "+
 				"Ingresses to another namespace", mostWatched)}
 			continue
 		}
@@ -152,7 +152,7 @@ func (w *Watcher) tell(key types.NamespacedName) {
 }
 
 // get reads one that is watched, from the API server while the watch has nothing to say.
-func (w *Watcher) get(ctx context.Context, key types.NamespacedName, informer cache.SharedIndexInformer) input.Secret {
+func (w *Watcher) get(ctx context.Context, key types.NamespacedName, informer cache.SharedIndexInformer) lookup.Secret {
 	if informer.HasSynced() {
 		if object, ok, _ := informer.GetStore().GetByKey(key.String()); ok {
 			return read(w.Label, object.(*corev1.Secret), nil)

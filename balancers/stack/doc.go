@@ -14,5 +14,7 @@
 //	front.go        resource tags of load balancers and listeners; the name and the resource tags of what stands in front, the Elastic IP
 //	                addresses of its subnets
 //	name.go         how names of what is made are composed
+//	seen.go         finds parts of a stack that is seen: the load balancer that serves, listeners, inbound rules
+//	limits.go       what AWS takes: tags, security groups, schemes
 //	tags.go         the tags by which parts are found again
 package stack

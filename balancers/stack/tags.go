@@ -39,6 +39,11 @@ func (k Kind) StackTag() string { return string(k) + "/stack" }
 // ResourceTag is the key of the tag that says which part of its stack a thing is.
 func (k Kind) ResourceTag() string { return string(k) + "/resource" }
 
+// Tracks reports whether parts are found again by the tag of that key: users may not set it.
+func (k Kind) Tracks(key string) bool {
+	return slices.Contains([]string{ClusterTag, k.StackTag(), k.ResourceTag()}, key)
+}
+
 // PartOf is which part of a stack has these tags, or of what all stacks of a cluster share; "" for none.
 func (k Kind) PartOf(tags map[string]string) string {
 	return cmp.Or(tags[k.ResourceTag()], tags[SharedResourceTag])

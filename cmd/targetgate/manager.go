@@ -150,7 +150,7 @@ func cacheOptions(opts *options) cache.Options {
 			&corev1.Node{}: {Transform: endpoints.StripNode}, &corev1.Pod{}: {Transform: endpoints.StripPod},
 			&discoveryv1.EndpointSlice{}:  {Transform: endpoints.StripSlice},
 			&v1beta1.TargetGroupBinding{}: {Transform: endpoints.StripBinding},
-			&networkingv1.Ingress{}:       {Transform: opts.Provision.Ingress.Limits.Strip()},
+			&networkingv1.Ingress{}:       {Transform: opts.Provision.Ingress.Sizes().Strip()},
 		},
 	}
 	if len(opts.WatchNamespaces) > 0 {

@@ -88,7 +88,7 @@ func (o *orphansOptions) newReconciler(ctx context.Context, c client.Client) (*b
 	}
 	calls := newProvisionCalls(aws)
 	view := newView(&o.options, calls)
-	r := newReconciler(&o.options, view, newLookup(&o.options, calls), preview.NewSnapshot(c, nil))
+	r := newReconciler(&o.options, view, newAnswerer(&o.options, calls), preview.NewSnapshot(c, nil))
 	r.Stacks, r.Applier = view, newApplier(&o.options, aws, calls, view, c)
 	return r, nil
 }

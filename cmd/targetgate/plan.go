@@ -73,7 +73,7 @@ func (o *planOptions) plan(ctx context.Context, in io.Reader) (preview.Report, e
 	}
 	snapshot := preview.NewSnapshot(c, o.WatchNamespaces)
 	calls := newProvisionCalls(aws)
-	reconciler := newReconciler(&o.options, newView(&o.options, calls), newLookup(&o.options, calls), snapshot)
+	reconciler := newReconciler(&o.options, newView(&o.options, calls), newAnswerer(&o.options, calls), snapshot)
 	reconciler.Secrets = &secrets.Reader{Client: snapshot, Label: o.Provision.SecretsLabel}
 	return o.ask(ctx, &preview.Preview{Reconciler: reconciler, Snapshot: snapshot}, namespace, in)
 }

@@ -30,8 +30,9 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/lookup/answer"
 	"github.com/targetgate/targetgate/balancers/orphans"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/shared"
@@ -130,7 +131,7 @@ func addSwitches(flags *pflag.FlagSet, switches *membership.Switches) {
 			"Ingresses served by their annotation stay as they are until they set spec.ingressClassName.")
 }
 
-func addQuotas(flags *pflag.FlagSet, limits *input.Limits) {
+func addQuotas(flags *pflag.FlagSet, limits *parts.Limits) {
 	flags.IntVar(&limits.Rules, "load-balancer-rule-quota", limits.Rules,
 		"How many rules AWS lets a load balancer have. Rules beyond it are not added, and an event says so.")
 	flags.IntVar(&limits.Certificates, "load-balancer-certificate-quota", limits.Certificates,
@@ -186,11 +187,11 @@ func (o *provisionOptions) validate(beside bool) (faults []error) {
 	fault(o.OrphanGrace < 0, "--orphan-grace=%s: must be 0 or more", o.OrphanGrace)
 	fault(o.SettleTime < 0, "--load-balancer-settle-time=%s: must be 0 or more", o.SettleTime)
 	for _, key := range slices.Sorted(maps.Keys(i.DefaultTags)) {
-		fault(input.IsTrackingTag(key), "--default-tags: %s is a tag by which load balancers are found again: set another key", key)
+		fault(stack.Ingresses.Tracks(key), "--default-tags: %s is a tag by which load balancers are found again: set another key", key)
 		fault(slices.Contains(i.ExternalTags, key), "--default-tags: %s is in --external-managed-tags, too: list it in one of them", key)
 	}
 	for _, key := range i.ExternalTags {
-		fault(input.IsTrackingTag(key), "--external-managed-tags: %s is a tag by which load balancers are found again", key)
+		fault(stack.Ingresses.Tracks(key), "--external-managed-tags: %s is a tag by which load balancers are found again", key)
 	}
 	return faults
 }
@@ -227,8 +228,8 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	}
 	o.Ingress.VPC = vpc
 	calls := newProvisionCalls(aws)
-	view, lookup := newView(opts, calls), newLookup(opts, calls)
-	reconciler := newReconciler(opts, view, lookup, mgr.GetClient())
+	view, answerer := newView(opts, calls), newAnswerer(opts, calls)
+	reconciler := newReconciler(opts, view, answerer, mgr.GetClient())
 	reconciler.Recorder = recorder
 	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
@@ -239,8 +240,8 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
 	}
-	if lookup.Issuer != nil {
-		reconciler.Issuer = lookup.Issuer
+	if answerer.Issuer != nil {
+		reconciler.Issuer = answerer.Issuer
 	}
 	reconciler.Applier = newApplier(opts, aws, calls, view, mgr.GetClient())
 	if reconciler.Stacks != nil { // else Ingresses that are not seen may need it
@@ -253,10 +254,10 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 }
 
 // newReconciler is one that can propose. To do what it proposes it needs an Applier and a Recorder.
-func newReconciler(opts *options, view *account.View, lookup *lookup.Lookup, c client.Client) *balancers.Reconciler {
+func newReconciler(opts *options, view *account.View, answerer *answer.Answerer, c client.Client) *balancers.Reconciler {
 	o := &opts.Provision
 	return &balancers.Reconciler{
-		Client: c, Clock: clock.RealClock{}, View: view, Lookup: lookup.Lookup,
+		Client: c, Clock: clock.RealClock{}, View: view, Lookup: answerer.Answer,
 		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())
 		},

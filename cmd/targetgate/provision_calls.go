@@ -15,7 +15,7 @@ import (
 	"github.com/targetgate/targetgate/aws/wafv2"
 	"github.com/targetgate/targetgate/balancers/account"
 	"github.com/targetgate/targetgate/balancers/issue"
-	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/lookup/answer"
 )
 
 // provisionCalls are the clients of AWS for load balancers.
@@ -55,9 +55,9 @@ func newView(opts *options, calls provisionCalls) *account.View {
 	}
 }
 
-func newLookup(opts *options, calls provisionCalls) *lookup.Lookup {
+func newAnswerer(opts *options, calls provisionCalls) *answer.Answerer {
 	now := clock.RealClock{}
-	return &lookup.Lookup{
+	return &answer.Answerer{
 		Network: &account.Network{
 			EC2: calls.ec2, ELB: calls.elb, WAF: calls.acls, WAFClassic: calls.classicACLs, Shield: calls.protections, Clock: now,
 			VPC: opts.Provision.Ingress.VPC,

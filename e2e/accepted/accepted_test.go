@@ -26,6 +26,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/e2e/emulator/ec2"
@@ -81,7 +82,7 @@ func inputOf(c *cloud, members []*member) input.Input {
 	in := input.Input{
 		Group: membership.Group{Name: "edge"}, Options: input.DefaultOptions(cluster, ec2.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
-		Secrets:  map[types.NamespacedName]input.Secret{},
+		Secrets:  map[types.NamespacedName]lookup.Secret{},
 	}
 	in.Options.ResetAttributes = len(members)%2 == 0
 	for _, m := range members {
@@ -89,7 +90,7 @@ func inputOf(c *cloud, members []*member) input.Input {
 			m.ingress.Annotations[key] = strings.NewReplacer("WEBACL", c.webACL, "CLASSIC", c.classicACL).Replace(value)
 		}
 		in.Members = append(in.Members, membership.Member{Ingress: m.ingress, Params: m.params})
-		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = input.Secret{ClientID: "id", Secret: "hidden", Version: "1"}
+		in.Secrets[types.NamespacedName{Namespace: m.ingress.Namespace, Name: "idp"}] = lookup.Secret{ClientID: "id", Secret: "hidden", Version: "1"}
 		for _, service := range []*corev1.Service{m.web, m.other} {
 			in.Services[types.NamespacedName{Namespace: service.Namespace, Name: service.Name}] = service
 		}

@@ -33,6 +33,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -143,17 +144,17 @@ func newCloudAt(t testing.TB, now clock.Clock, options emulated.Options) *cloud 
 const cluster = "prod-1"
 
 // facts are what is looked up in AWS.
-func (c *cloud) facts() input.AWS {
-	out := input.AWS{
+func (c *cloud) facts() lookup.Answers {
+	out := lookup.Answers{
 		SecurityGroups: map[string][]string{"given": {c.group}},
-		TargetGroups:   map[string]input.Named{"gone": {}},
-		TrustStores:    map[string]input.Named{"partners": {ARN: c.trustStore}},
-		WebACLs:        map[string]input.Named{"acl": {ARN: c.webACL}},
-		ClassicACLs:    map[string]input.Named{c.classicACL: {ARN: c.classicACL}},
-		Certificates:   []input.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
+		TargetGroups:   map[string]lookup.Named{"gone": {}},
+		TrustStores:    map[string]lookup.Named{"partners": {ARN: c.trustStore}},
+		WebACLs:        map[string]lookup.Named{"acl": {ARN: c.webACL}},
+		ClassicACLs:    map[string]lookup.Named{c.classicACL: {ARN: c.classicACL}},
+		Certificates:   []lookup.Certificate{{ARN: certificate, Domains: []string{"*.example.com", "example.com"}}},
 	}
 	for _, subnet := range c.aws.EC2.FirstVPC().Subnets {
-		out.Subnets = append(out.Subnets, input.Subnet{
+		out.Subnets = append(out.Subnets, lookup.Subnet{
 			ID: subnet.ID, Zone: subnet.Zone, Locale: "availability-zone", Free: 100, IPv6: subnet.CIDR6.IsValid(), Public: true,
 			Tags: subnet.Tags,
 		})

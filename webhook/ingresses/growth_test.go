@@ -25,7 +25,7 @@ import (
 // mostRead is how many values of a spec are decoded, and mostPaths how many paths are read, without any flag.
 var (
 	mostRead  = mostValues(input.DefaultOptions("", "").Limits)
-	mostPaths = input.DefaultOptions("", "").Limits.MostPaths()
+	mostPaths = input.DefaultOptions("", "").Sizes().MostPaths()
 )
 
 // hostileIngresses are Ingresses of some size that take the most memory and work for it.

@@ -192,7 +192,7 @@ func (v *validator) warnings(ctx context.Context, c membership.Classified) (out 
 	member := membership.Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
 	services := map[types.NamespacedName]*corev1.Service{}
 	needed := input.ServicesOf(c.Ingress)
-	if len(needed) > v.options.Build.Limits.MostPaths() {
+	if len(needed) > v.options.Build.Sizes().MostPaths() {
 		needed = nil // more than a load balancer can have: they count as not there yet
 	}
 	for _, key := range needed {

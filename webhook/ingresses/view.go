@@ -11,8 +11,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/webhook/review"
 )
 
@@ -59,10 +59,10 @@ type specView struct {
 	tooLarge, seen bool
 }
 
-// mostValues is how many values of a spec are decoded: 30 for each rule of the quota, which is 100 unless it is raised (input.Limits says
+// mostValues is how many values of a spec are decoded: 30 for each rule of the quota, which is 100 unless it is raised (parts.Limits says
 // where that stands). A rule has 5: host, path, pathType, and the Service's name and port. The rest is for rules that no request needs, and
 // for spec.tls.
-func mostValues(limits input.Limits) int { return 30 * max(limits.Rules, 100) }
+func mostValues(limits parts.Limits) int { return 30 * max(limits.Rules, 100) }
 
 // UnmarshalJSON decodes the spec, or its class alone. One that is there twice counts as too large.
 func (s *specView) UnmarshalJSON(data []byte) error {

@@ -8,7 +8,11 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/targetgate/targetgate/balancers/stack"
 )
+
+const mostTags = stack.MostTags
 
 // parseMap parses key=value pairs between commas. A backslash takes the next character literally, so that keys and values may have
 // commas. The same key twice: the last one counts.
@@ -32,9 +36,6 @@ func parseMap(value string) (map[string]string, error) {
 	}
 	return pairs, nil
 }
-
-// MostTags is how many tags AWS lets anything have.
-const MostTags = 50
 
 // mapOf parses so many pairs at most.
 func mapOf(most int, what string) func(string) (map[string]string, error) {

@@ -99,7 +99,7 @@ var (
 		Name: "tags", Scope: OfTargetGroup, Combine: MergeKeys,
 		Example: "team=web,stage=prod",
 		Doc:     "Tags of all that is made in AWS. Those whose keys begin as controllers' do, such as `elbv2.k8s.aws/`, are left out.",
-	}, mapOf(MostTags, "tags"))
+	}, mapOf(mostTags, "tags"))
 )
 
 // The annotations of listeners.

@@ -86,7 +86,7 @@ var (
 		Name: "frontend-nlb-tags", Scope: OfGroup, Combine: MergeKeys,
 		Example: "team=edge",
 		Doc:     "Tags of the Network Load Balancer, in place of those of the load balancer and of --default-tags.",
-	}, mapOf(MostTags, "tags"))
+	}, mapOf(mostTags, "tags"))
 )
 
 var parseAllocations = listOf("", regexp.MustCompile(`^eipalloc-[0-9a-f]+$`), "an ID such as eipalloc-0123456789abcdef0")

@@ -3,10 +3,12 @@
 
 package annotation
 
+import "github.com/targetgate/targetgate/balancers/stack"
+
 // Values that mean something to the code.
 const (
-	Internal       = "internal"
-	InternetFacing = "internet-facing"
+	Internal       = stack.Internal
+	InternetFacing = stack.InternetFacing
 
 	// OnlyPublicIPv6 is an address type of load balancers that are internet-facing.
 	OnlyPublicIPv6 = "dualstack-without-public-ipv4"

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // The parsers of annotations' values, as the incumbent reads them. Their errors say what would be right; the caller names annotation and
@@ -135,10 +137,6 @@ var (
 	parsePrefixLists  = listOf("", regexp.MustCompile(`^pl-[0-9a-f]+$`), "an ID such as pl-0123456789abcdef0")
 )
 
-// MostSecurityGroups is how many a load balancer may have, as AWS raises the quota of a network interface to no more
-// (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
-const MostSecurityGroups = 16
-
 // parseSecurityGroups parses IDs and Name tags. A call looks up each of the latter.
 func parseSecurityGroups(value string) ([]string, error) {
 	const longest = 255 // of what EC2 looks for
@@ -150,8 +148,8 @@ func parseSecurityGroups(value string) ([]string, error) {
 		}
 		different[item] = true
 	}
-	if n := len(different); n > MostSecurityGroups {
-		return nil, fmt.Errorf("has %d security groups, must be at most %d", n, MostSecurityGroups)
+	if n := len(different); n > stack.MostSecurityGroups {
+		return nil, fmt.Errorf("has %d security groups, must be at most %d", n, stack.MostSecurityGroups)
 	}
 	return items, err
 }

@@ -51,12 +51,12 @@ const (
 )
 
 // Budget follows from the quotas. One that is set below AWS's default counts as that.
-func (l Limits) Budget() Budget {
+func (s Sizes) Budget() Budget {
 	const (
 		commasOfRule = 30       // twice those of 5 conditions with a value each
 		bytesOfRule  = 40 << 10 // five times the longest action, conditions, transforms and login that AWS takes
 	)
-	rules, certificates := max(l.Rules, 100), max(l.Certificates, 25)
+	rules, certificates := max(s.Rules, 100), max(s.Certificates, 25)
 	return Budget{
 		Members: 5 * rules, Rules: 10 * rules, Ports: 2 * mostListeners, Inbound: 2 * mostInboundRules,
 		Conditions: commasOfRule * rules, Certificates: 10 * certificates, Names: 2 * MostTargetGroups, WebACLs: 5,
@@ -70,7 +70,7 @@ func (l Limits) Budget() Budget {
 // bytes of the members.
 func (in *Input) Bound() (order []int) {
 	in.Members = slices.Clone(in.Members)
-	used, served := newUse(in.Options.Limits.Budget()), in.served()
+	used, served := newUse(in.Options.Sizes().Budget()), in.served()
 	all := make([]*sized, len(in.Members))
 	for i := range in.Members {
 		all[i] = in.sizeOf(&in.Members[i])
@@ -144,7 +144,7 @@ func (in *Input) sizeOf(member *membership.Member) *sized {
 		len(params.InboundCIDRs)+len(params.PrefixLists()))
 	listening := max(1, len(s.ports))
 	s.inbound = product(s.sources, listening)
-	if limits, paths := in.Options.Limits, PathsOf(member.Ingress); paths <= limits.MostPaths() && !limits.HasTooMany(member.Ingress) {
+	if sizes, paths := in.Options.Sizes(), PathsOf(member.Ingress); paths <= sizes.MostPaths() && !sizes.HasTooMany(member.Ingress) {
 		s.rules = product(paths, listening) // of more, none is read
 	}
 	s.certificates, _, _ = annotation.Certificates.In(annotations)

@@ -18,20 +18,6 @@ import (
 // TrustStoreARN matches the ARNs of trust stores; all else is a name.
 var TrustStoreARN = regexp.MustCompile(`^arn:[^:]+:elasticloadbalancing:[^:]*:[^:]*:truststore/.+$`)
 
-// Unique has each item once, at its first place.
-func Unique(items []string) (out []string) {
-	known := map[string]bool{}
-	for _, item := range items {
-		if !known[item] {
-			out = append(out, item)
-		}
-		known[item] = true
-	}
-	return out
-}
-
-func isSecurityGroupID(entry string) bool { return strings.HasPrefix(entry, "sg-") }
-
 // AsksForCertificate reports whether ACM is to issue a certificate for the member.
 func AsksForCertificate(m membership.Member) bool {
 	wanted, _, _ := annotation.IssueCertificate.In(m.Ingress.Annotations)

@@ -16,30 +16,20 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Needs is what has to be looked up before a group can be built.
 type Needs struct {
-	Services []types.NamespacedName
-	// SecurityGroups are Name tags of security groups; the others are names of what they say.
-	SecurityGroups, TargetGroups, TrustStores, WebACLs []string
-	// ClassicACLs are IDs of web ACLs of AWS WAF Classic.
-	ClassicACLs []string
-	// Hosts are those whose certificates are looked for in ACM.
-	Hosts []string
-	// Own says that the certificates are needed that ACM was asked for on behalf of the group.
-	Own bool
-	// Shield says that it is to be known whether AWS Shield Advanced can protect load balancers.
-	Shield bool
-	// Subnets says that the subnets of the VPC are needed.
-	Subnets bool
+	lookup.Needs // in AWS
+	Services     []types.NamespacedName
 }
 
 // NeedsOf is what the members of a group need that are read. Of its Input Members, Seen and Options count.
 func NeedsOf(in Input) Needs {
 	in.Members = slices.DeleteFunc(slices.Clone(in.Members), func(m membership.Member) bool { return m.Over != nil })
-	n := Needs{Subnets: in.needsSubnets()}
+	n := Needs{Needs: lookup.Needs{Subnets: in.needsSubnets()}}
 	for _, member := range in.Members {
 		n.addMember(member, in.Options)
 	}
@@ -90,7 +80,7 @@ func (in *Input) asksForSubnets(member membership.Member) bool {
 // getsIPv6 reports whether a member asks for IPv6 addresses that the load balancer is there without: its subnets may have none.
 func getsIPv6(member membership.Member, lb *stack.LoadBalancer) bool {
 	wanted, _, _ := annotation.AddressType.In(member.Ingress.Annotations)
-	return lb != nil && !IsDualstack(lb.AddressType) && IsDualstack(cmp.Or(ptr.Deref(member.Settings().IPAddressType, ""), wanted))
+	return lb != nil && !stack.IsDualstack(lb.AddressType) && stack.IsDualstack(cmp.Or(ptr.Deref(member.Settings().IPAddressType, ""), wanted))
 }
 
 func (n *Needs) addMember(member membership.Member, options Options) {
@@ -98,7 +88,7 @@ func (n *Needs) addMember(member membership.Member, options Options) {
 	groups, _ := SecurityGroupsOf(member) // wrong ones need nothing
 	front, _, _ := annotation.FrontSecurityGroups.In(ingress.Annotations)
 	for _, entry := range slices.Concat(groups, front) {
-		if !isSecurityGroupID(entry) {
+		if !lookup.IsSecurityGroupID(entry) {
 			n.SecurityGroups = append(n.SecurityGroups, entry)
 		}
 	}
@@ -111,7 +101,7 @@ func (n *Needs) addMember(member membership.Member, options Options) {
 		n.addHosts(ingress)
 	}
 	n.addNames(member)
-	n.addBackends(ingress, options.Limits.MostPaths())
+	n.addBackends(ingress, options.Sizes().MostPaths())
 }
 
 // MostTargetGroups is how many names of target groups are looked up for one Ingress, as AWS lets a load balancer have so many
@@ -155,7 +145,7 @@ func (n *Needs) addBackends(ingress *networkingv1.Ingress, mostPaths int) {
 	if ingress.Spec.DefaultBackend != nil {
 		groups = append(groups, n.addBackend(ingress, *ingress.Spec.DefaultBackend, read)...)
 	}
-	groups = Unique(groups)
+	groups = lookup.Unique(groups)
 	n.TargetGroups = append(n.TargetGroups, groups[:min(len(groups), MostTargetGroups)]...)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -196,7 +197,7 @@ func (r ruleReader) named(name string) (string, error) {
 		return "", fmt.Errorf("target group %.64q is not looked up, as this Ingress names more than %d: name at most so many, as in "+
 			"several Ingresses with a group each", name, input.MostTargetGroups)
 	}
-	return input.Find("target group", name, r.in.AWS.TargetGroups)
+	return lookup.Find("target group", name, r.in.AWS.TargetGroups)
 }
 
 // servicePort is a port of a Service as a backend names it.

@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -38,7 +39,7 @@ func (r listenerReader) discoverCertificates() {
 			return
 		}
 		fits := false
-		for _, name := range input.CertificateNames(host.Name) {
+		for _, name := range lookup.CertificateNames(host.Name) {
 			if len(known[name]) > 0 {
 				names[name], fits = true, true
 			}
@@ -86,7 +87,7 @@ func UnusedSecret(ingress *networkingv1.Ingress, host string) string {
 
 // issueCertificate has the member's listeners have the certificate that was issued for it. Until there is one the member is held.
 func (r listenerReader) issueCertificate() {
-	if r.in.Options.Limits.HasTooMany(r.Member.Ingress) { // its hosts are not read, and it is held for that
+	if r.in.Options.Sizes().HasTooMany(r.Member.Ingress) { // its hosts are not read, and it is held for that
 		return
 	}
 	authority, _ := get(r.Reading, annotation.PrivateCA)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -146,7 +145,7 @@ func (r settingsReader) addFrontPort(front, behind int32) {
 }
 
 // MostFrontTags is how many tags of users a Network Load Balancer may have besides those by which it is found again.
-const MostFrontTags = input.MostTags - 3
+const MostFrontTags = stack.MostTags - 3
 
 // checkFront finds what is wrong with what a member says, whatever others say; by itself it has all defaults.
 func (r settingsReader) checkFront(tags int) {

@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -127,7 +128,7 @@ func (r listenerReader) readHTTPS(explicit []string) {
 	say(r.Reading, annotation.SSLPolicy, "spec.sslPolicy", r.params.SSLPolicy, asIs)
 	r.ofEachPort(annotation.SSLPolicy.Name, isHTTPS)
 	r.readMutualAuth()
-	if r.Certificates = input.Unique(explicit); len(explicit) > 0 {
+	if r.Certificates = lookup.Unique(explicit); len(explicit) > 0 {
 		return
 	}
 	if wanted, _ := get(r.Reading, annotation.IssueCertificate); wanted && r.in.Options.IssueCertificates {
@@ -175,7 +176,7 @@ func (r listenerReader) trustStore(text string) (string, error) {
 	if text == "" || input.TrustStoreARN.MatchString(text) || r.in.Alone {
 		return text, nil
 	}
-	return input.Find("trust store", text, r.in.AWS.TrustStores)
+	return lookup.Find("trust store", text, r.in.AWS.TrustStores)
 }
 
 // mutualText is the text of a vote.

@@ -17,13 +17,13 @@ import (
 
 // readRules reads the rules that all listeners of the member get, in order, and its default backend.
 func (r ruleReader) readRules() {
-	paths, limits := input.PathsOf(r.Member.Ingress), r.in.Options.Limits
-	if limits.HasTooMany(r.Member.Ingress) {
+	paths, sizes := input.PathsOf(r.Member.Ingress), r.in.Options.Sizes()
+	if sizes.HasTooMany(r.Member.Ingress) {
 		r.Fail(fault.Fault{Field: "spec", Reason: fmt.Sprintf("more than %d rules, paths, entries of tls and hosts there in all are not "+
-			"read: use fewer, as in several Ingresses", limits.MostEntries())})
-	} else if most := limits.MostPaths(); paths > most {
+			"read: use fewer, as in several Ingresses", sizes.MostEntries())})
+	} else if most := sizes.MostPaths(); paths > most {
 		r.Fail(fault.Fault{Field: "spec.rules", Reason: fmt.Sprintf("%d paths are not read, as the quota of a load balancer is %d rules: "+
-			"use fewer, as in several Ingresses with a group each, or a higher quota", paths, limits.Rules)})
+			"use fewer, as in several Ingresses with a group each, or a higher quota", paths, sizes.Rules)})
 	} else {
 		r.readPaths(paths)
 	}

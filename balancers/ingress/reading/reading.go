@@ -13,6 +13,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -77,7 +78,7 @@ func Read(in *input.Input, i int, forced map[string]bool) *Reading {
 // unreadPorts are the ports of a member that is not read; nil if they are too many, or others than the annotation says.
 func (r *Reading) unreadPorts() map[int32]annotation.Protocol {
 	ports, _, err := annotation.ListenPorts.In(r.Annotations())
-	if err != nil || len(ports) > r.in.Options.Limits.Budget().Ports {
+	if err != nil || len(ports) > r.in.Options.Sizes().Budget().Ports {
 		return nil
 	}
 	return ports
@@ -167,7 +168,7 @@ func (r *Reading) readTags() {
 func (r *Reading) tagsIn(key annotation.Key[map[string]string]) map[string]string {
 	said, _ := get(r, key)
 	fault := fault.Fault{Annotation: key.FullName(), Value: r.Annotations()[key.FullName()]}
-	tags := input.AllowedTags(fault, said, r.warnOf)
+	tags := parts.AllowedTags(fault, said, r.warnOf)
 	r.Fail(r.in.Options.CheckTags(fault, tags))
 	return tags
 }
@@ -181,7 +182,7 @@ func (r *Reading) paramsTags() map[string]string {
 	for _, tag := range r.params.Tags {
 		tags[tag.Key] = tag.Value
 	}
-	return input.AllowedTags(r.tagsOfParams(), tags, r.warnOf)
+	return parts.AllowedTags(r.tagsOfParams(), tags, r.warnOf)
 }
 
 func (r *Reading) tagsOfParams() fault.Fault {
@@ -196,7 +197,7 @@ func (r *Reading) Listens(port int32) bool {
 
 // Hosts are those that the member's rules are for, "" for any; none if annotations may name more, or if the rules are not read.
 func (r *Reading) Hosts() []string {
-	if r.IsUnread() || r.in.Options.Limits.HasTooMany(r.Member.Ingress) {
+	if r.IsUnread() || r.in.Options.Sizes().HasTooMany(r.Member.Ingress) {
 		return nil
 	}
 	for name := range r.Annotations() {

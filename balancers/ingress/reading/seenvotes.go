@@ -31,7 +31,7 @@ func SeenVotes(in *input.Input) map[string]Vote {
 	v.add(annotation.Scheme.Name, lb.Scheme, fault.Fault{})
 	v.add(annotation.AddressType.Name, lb.AddressType, fault.Fault{})
 	v.add(annotation.Subnets.Name, strings.Join(lb.Subnets, ","), fault.Fault{})
-	if given, backend := in.GivenSecurityGroups(lb); len(given) > 0 {
+	if given, backend := in.Options.GivenSecurityGroups(&in.Seen, lb); len(given) > 0 {
 		v.add(annotation.SecurityGroups.Name, strings.Join(given, ","), fault.Fault{})
 		v.add(annotation.ManageBackendRules.Name, YesNo(backend), fault.Fault{})
 	}
@@ -48,7 +48,7 @@ func SeenVotes(in *input.Input) map[string]Vote {
 	v.addKeys(annotation.LoadBalancerAttributes.Name, lb.Attributes, fault.Fault{})
 	v.addTags(annotation.Tags.Name, lb.Tags)
 	for _, listener := range lb.Listeners {
-		v.addListener(listener, in.SeenInbound())
+		v.addListener(listener, in.Seen.InboundOfMade())
 	}
 	v.addFront(in.Seen.Front, in.SeenFront())
 	return v.Votes
@@ -80,7 +80,7 @@ func (v *seenVoter) addWebACLs(lb *stack.LoadBalancer) {
 
 // SeenFallback is whose default backend the listener of the port is seen to have, as far as its target groups tell; nil for nobody's.
 func SeenFallback(in *input.Input, readings []*Reading, port int32) *Reading {
-	listener, parts := input.SeenListener(in.SeenLoadBalancer(), port), in.SeenParts()
+	listener, parts := in.SeenLoadBalancer().ListenerOn(port), in.SeenParts()
 	if listener == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -142,7 +143,7 @@ func (r settingsReader) readSubnets() {
 	if ofParams := r.params.Subnets; ofParams != nil {
 		from = fault.Fault{Object: r.paramsObject(), Field: "spec.subnets"}
 		if len(ofParams.IDs) == 0 {
-			r.addText(annotation.Subnets.Name, input.Selector(ofParams.Tags), from)
+			r.addText(annotation.Subnets.Name, parts.Selector(ofParams.Tags), from)
 			return
 		}
 		for _, id := range ofParams.IDs {

@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -84,10 +85,10 @@ func (r ruleReader) addTargetGroup(service *corev1.Service, port intstr.IntOrStr
 	if b.port == nil {
 		return "", b.fault("spec.ports", port.String(), "the Service has no port with this name or number: name one that it has")
 	}
-	if len(part) > input.LongestTagValue {
+	if len(part) > stack.LongestTagValue {
 		return "", fault.Fault{Field: "metadata.name", Value: ingress.Name, Reason: fmt.Sprintf(
 			"the target group's tag %q would have %d characters, and AWS allows %d: choose shorter names of Ingress and Service",
-			stack.Ingresses.ResourceTag(), len(part), input.LongestTagValue)}
+			stack.Ingresses.ResourceTag(), len(part), stack.LongestTagValue)}
 	}
 	group, err := b.build(id)
 	if err != nil {
@@ -222,17 +223,17 @@ func (b *backed) tagsOfGroup() (map[string]string, error) {
 		wrong.Reason = fault.As(err).Reason
 		return nil, wrong
 	}
-	own = input.AllowedTags(wrong, own, b.warnOf)
+	own = parts.AllowedTags(wrong, own, b.warnOf)
 	maps.Copy(tags, own)
 	maps.Copy(tags, b.paramsTags())
 	if err := b.in.Options.CheckTags(wrong, own); err != nil {
 		return nil, err
 	}
-	if n := len(b.in.TagsOf("", tags)); n > input.MostTags {
+	if n := len(b.in.TagsOf("", tags)); n > stack.MostTags {
 		if len(own) == 0 {
 			wrong = fault.Fault{Annotation: annotation.Tags.FullName(), Value: b.Annotations()[annotation.Tags.FullName()]}
 		}
-		wrong.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS allows %d", n, input.MostTags)
+		wrong.Reason = fmt.Sprintf("the target group would have %d tags with ours and --default-tags: AWS allows %d", n, stack.MostTags)
 		return nil, wrong
 	}
 	return tags, nil

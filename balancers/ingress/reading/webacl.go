@@ -9,6 +9,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/lookup"
 )
 
 // readWebACL reads the web ACL. An ARN yields to a name, whoever gives that, as with the incumbent.
@@ -56,7 +57,7 @@ func (r settingsReader) readWebACLName(name string) {
 	}
 	arn, err := annotation.NoWebACL, error(nil)
 	if name != annotation.NoWebACL {
-		arn, err = input.Find("regional web ACL", name, r.in.AWS.WebACLs)
+		arn, err = lookup.Find("regional web ACL", name, r.in.AWS.WebACLs)
 	}
 	if err != nil {
 		from.Reason = err.Error()
@@ -115,7 +116,7 @@ func (r settingsReader) addClassicACL(id string, from fault.Fault) {
 	if r.in.Alone || !r.in.Options.WAFClassic {
 		return
 	}
-	if _, err := input.Find("web ACL of AWS WAF Classic with the ID", id, r.in.AWS.ClassicACLs); err != nil {
+	if _, err := lookup.Find("web ACL of AWS WAF Classic with the ID", id, r.in.AWS.ClassicACLs); err != nil {
 		from.Reason = err.Error()
 		r.Fail(from)
 		return

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package lookup
+package answer
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"github.com/targetgate/targetgate/aws/acm"
 	"github.com/targetgate/targetgate/aws/wafclassic"
 	"github.com/targetgate/targetgate/balancers/account"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -64,10 +64,10 @@ func TestIssuedCertificatesAreNotDiscovered(t *testing.T) {
 		"not issuing": {want: []string{"others", "plain"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lookup := &Lookup{
+			answerer := &Answerer{
 				Network: &account.Network{}, Certificates: &account.Issued{ACM: issuedACM{}, Clock: clock.RealClock{}}, Issuer: tc.issuer,
 			}
-			facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{Hosts: []string{"a.example.com"}})
+			facts, err := answerer.Answer(t.Context(), stack.ID{}, lookup.Needs{Hosts: []string{"a.example.com"}})
 			var got []string
 			for _, c := range facts.Certificates {
 				got = append(got, c.ARN)
@@ -92,16 +92,16 @@ func (c classic) Named(context.Context, string) (string, error)  { return c.foun
 func TestClassicWebACLsAreLookedUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		classic classic
-		want    input.AWS
+		want    lookup.Answers
 	}{
-		"it is there":    {classic{found: "id"}, input.AWS{ClassicACLs: map[string]input.Named{"id": {ARN: "id"}}}},
-		"it is not":      {classic{}, input.AWS{ClassicACLs: map[string]input.Named{"id": {}}}},
-		"no answer":      {classic{err: errors.New("no")}, input.AWS{ClassicACLs: map[string]input.Named{"id": {Reason: "no"}}}},
-		"not the Region": {classic{err: wafclassic.ErrNoService}, input.AWS{NoClassicACLs: "this Region has no AWS WAF Classic"}},
+		"it is there":    {classic{found: "id"}, lookup.Answers{ClassicACLs: map[string]lookup.Named{"id": {ARN: "id"}}}},
+		"it is not":      {classic{}, lookup.Answers{ClassicACLs: map[string]lookup.Named{"id": {}}}},
+		"no answer":      {classic{err: errors.New("no")}, lookup.Answers{ClassicACLs: map[string]lookup.Named{"id": {Reason: "no"}}}},
+		"not the Region": {classic{err: wafclassic.ErrNoService}, lookup.Answers{NoClassicACLs: "this Region has no AWS WAF Classic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lookup := &Lookup{Network: &account.Network{WAFClassic: tc.classic, Clock: clock.RealClock{}}}
-			got, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{ClassicACLs: []string{"id"}})
+			answerer := &Answerer{Network: &account.Network{WAFClassic: tc.classic, Clock: clock.RealClock{}}}
+			got, err := answerer.Answer(t.Context(), stack.ID{}, lookup.Needs{ClassicACLs: []string{"id"}})
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
@@ -132,19 +132,19 @@ func (picky) DescribeTargetGroups(_ context.Context, in *elbv2.DescribeTargetGro
 
 // One name that cannot be looked up is no reason to know nothing of the others. A pass that ends is.
 func TestOneNameIsNotKnown(t *testing.T) {
-	lookup := &Lookup{Network: &account.Network{EC2: picky{}, ELB: picky{}, Clock: clock.RealClock{}}}
-	needs := input.Needs{SecurityGroups: []string{"bad", "good"}, TargetGroups: []string{"bad", "good"}}
-	want := input.AWS{
+	answerer := &Answerer{Network: &account.Network{EC2: picky{}, ELB: picky{}, Clock: clock.RealClock{}}}
+	needs := lookup.Needs{SecurityGroups: []string{"bad", "good"}, TargetGroups: []string{"bad", "good"}}
+	want := lookup.Answers{
 		SecurityGroups: map[string][]string{"bad": nil, "good": {"sg-good"}}, NoSecurityGroups: map[string]string{"bad": "no"},
-		TargetGroups: map[string]input.Named{"bad": {Reason: "no"}, "good": {ARN: "arn-good"}},
+		TargetGroups: map[string]lookup.Named{"bad": {Reason: "no"}, "good": {ARN: "arn-good"}},
 	}
-	got, err := lookup.Lookup(t.Context(), stack.ID{}, needs)
+	got, err := answerer.Answer(t.Context(), stack.ID{}, needs)
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := lookup.Lookup(ended, stack.ID{}, needs); !errors.Is(err, context.Canceled) {
+	if _, err := answerer.Answer(ended, stack.ID{}, needs); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v when the pass has ended, want %v", err, context.Canceled)
 	}
 }
@@ -154,20 +154,20 @@ func (picky) DescribeSubnets(context.Context, *awsec2.DescribeSubnetsInput) (*aw
 }
 
 func TestWithoutSubnetsOtherFactsAreFound(t *testing.T) {
-	lookup := &Lookup{Network: &account.Network{EC2: picky{}, ELB: picky{}, Clock: clock.RealClock{}}}
-	got, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{Subnets: true, TargetGroups: []string{"good"}})
-	want := input.AWS{NoSubnets: "no", TargetGroups: map[string]input.Named{"good": {ARN: "arn-good"}}}
+	answerer := &Answerer{Network: &account.Network{EC2: picky{}, ELB: picky{}, Clock: clock.RealClock{}}}
+	got, err := answerer.Answer(t.Context(), stack.ID{}, lookup.Needs{Subnets: true, TargetGroups: []string{"good"}})
+	want := lookup.Answers{NoSubnets: "no", TargetGroups: map[string]lookup.Named{"good": {ARN: "arn-good"}}}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
 }
 
 func TestWithoutACMOtherFactsAreFound(t *testing.T) {
-	lookup := &Lookup{Network: &account.Network{}, Certificates: &account.Issued{ACM: noACM{}, Clock: clock.RealClock{}}}
-	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{}); err != nil || facts.NoCertificates != "" {
+	answerer := &Answerer{Network: &account.Network{}, Certificates: &account.Issued{ACM: noACM{}, Clock: clock.RealClock{}}}
+	if facts, err := answerer.Answer(t.Context(), stack.ID{}, lookup.Needs{}); err != nil || facts.NoCertificates != "" {
 		t.Errorf("without need of certificates: %+v, error %v", facts, err)
 	}
-	if facts, err := lookup.Lookup(t.Context(), stack.ID{}, input.Needs{Hosts: []string{"a.example.com"}}); err != nil || facts.NoCertificates != "no answer" {
+	if facts, err := answerer.Answer(t.Context(), stack.ID{}, lookup.Needs{Hosts: []string{"a.example.com"}}); err != nil || facts.NoCertificates != "no answer" {
 		t.Errorf("%+v, error %v", facts, err)
 	}
 }
