@@ -6,14 +6,18 @@ package balancers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/balancers/steps"
 )
 
 // build makes the stack that is wanted. Without members that needs nothing, so that it never fails.
@@ -59,6 +63,35 @@ func (p *pass) build(ctx context.Context) error {
 
 // buildTime is how long the members of a group may take to read. Those that have room in the budget take less than a second of one core.
 const buildTime = 10 * time.Second
+
+// freeName is the name of what a step creates if the holder, which is somebody else's by its tags, has the wanted one. It is found again by
+// its own. There is none beside what serves and has lost its tags, nor for the security group that all groups share, of which two groups
+// could make one each.
+func (p *pass) freeName(change steps.Change, holder apply.Made) string {
+	if len(p.members.Active) == 0 {
+		return ""
+	}
+	uid := p.members.Active[0].Ingress.UID
+	switch c := change.(type) {
+	case steps.CreateLoadBalancer:
+		if (statuses{p}).isKnown(stack.LoadBalancer{DNSName: holder.DNSName}) {
+			return ""
+		}
+		name := input.FreeLoadBalancerName(p.Options.Cluster, p.group, c.LoadBalancer.Scheme, uid)
+		if c.LoadBalancer.Network {
+			name = stack.FrontName(name)
+		}
+		return name
+	case steps.CreateSecurityGroup:
+		isServing := slices.ContainsFunc(p.seen.LoadBalancers, func(b stack.LoadBalancer) bool {
+			return slices.ContainsFunc(b.SecurityGroups, func(ref stack.Ref) bool { return ref.ID == holder.ID })
+		})
+		if !c.Group.Shared && !isServing {
+			return input.FreeSecurityGroupName(p.Options.Cluster, p.group, uid)
+		}
+	}
+	return ""
+}
 
 func (p *pass) services(ctx context.Context, keys []types.NamespacedName) (map[types.NamespacedName]*corev1.Service, error) {
 	out := map[types.NamespacedName]*corev1.Service{}

@@ -123,7 +123,7 @@ func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (ke
 			return nil, err
 		}
 		if s := seen[id]; hasLoadBalancer(&s) {
-			foreign := len(orphans.Foreign(r.Options.Cluster, group, &s)) > 0
+			foreign := len(orphans.Foreign(group, &s)) > 0
 			bare = append(bare, orphans.Orphan{ID: id, Recorded: orphans.Recorded(&s), Kept: foreign})
 		}
 	}
@@ -162,7 +162,7 @@ func (r *Reconciler) tellOrphaned(
 		}
 	}
 	what := "--orphan-grace is 0, so it stays"
-	switch foreign := orphans.Foreign(r.Options.Cluster, group, &seen); {
+	switch foreign := orphans.Foreign(group, &seen); {
 	case len(foreign) > 0:
 		what = "it stays, as " + strings.Join(foreign, ", ") + " is not a name that targetgate gives"
 	case !at.IsZero():

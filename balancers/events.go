@@ -199,6 +199,11 @@ func (p teller) tellRenamed() {
 		to, seen := wanted.LoadBalancers[0], p.seen.All()[i].LoadBalancers
 		isOld := func(b stack.LoadBalancer) bool { return b.Name == to.Name && b.Scheme != to.Scheme }
 		isNew := func(b stack.LoadBalancer) bool { return b.Name == to.SpareName && b.Scheme == to.Scheme }
+		free := p.freeName(steps.CreateLoadBalancer{LoadBalancer: to}, apply.Made{})
+		if slices.ContainsFunc(seen, func(b stack.LoadBalancer) bool { return b.Name == free }) {
+			p.tellAll(reasonWarning, "load balancer %s could not get the name %s, which a load balancer of somebody else's had, and AWS renames "+
+				"none: use %s wherever you refer to it by its name", free, to.Name, free)
+		}
 		if old := slices.IndexFunc(seen, isOld); old >= 0 && slices.ContainsFunc(seen, isNew) {
 			p.tellAll(reasonWarning, "load balancer %s (%s) replaces %s (%s), as AWS does not change the scheme of a load balancer. It could "+
 				"not get the name %s, which the other one has until it is deleted, and AWS renames none: use %s wherever you refer to it "+

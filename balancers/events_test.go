@@ -19,6 +19,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -208,6 +209,76 @@ func defaultClass(name string) *networkingv1.IngressClass {
 	return &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
 		Spec:       networkingv1.IngressClassSpec{Controller: membership.Controller},
+	}
+}
+
+// A load balancer whose name somebody else's has gets another one, which members are told of; later passes keep it, and after a restart it is
+// known for one that a controller has named.
+func TestALoadBalancerWhoseNameIsTakenIsKeptUnderAnother(t *testing.T) {
+	b := newBed(t, webService(), ingressOf("a", edge), ingressOf("b", edge))
+	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+		b.wanted = wanted
+		return plan.Make(wanted, seen, plan.Options{})
+	}
+	creations := 0
+	b.apply = func(pass apply.Pass) (result apply.Result) {
+		for _, step := range pass.Plan {
+			if c, creates := step.Change.(steps.CreateLoadBalancer); creates {
+				creations++
+				made := balancer("own", true, 80)
+				made.Name = pass.Free(c, apply.Made{ID: "arn-theirs", DNSName: "theirs"})
+				b.see(edge, made)
+				result.Done = append(result.Done, step)
+			}
+			if c, creates := step.Change.(steps.CreateSecurityGroup); creates && c.Group.Shared && pass.Free(c, apply.Made{}) != "" {
+				t.Error("the shared security group has another name for each group")
+			}
+		}
+		return result
+	}
+	for range 3 {
+		b.mustPass(edge)
+		b.memories.forget(edge)
+	}
+	made := b.seen[edge.String()].LoadBalancers[0]
+	wanted := b.wanted.LoadBalancers[0]
+	if creations != 1 || made.Name == wanted.Name || made.Name == wanted.SpareName || !orphans.IsNamed(edge, &made) {
+		t.Errorf("%d creations, the last of %s", creations, made.Name)
+	}
+	want := "load balancer " + made.Name + " could not get the name " + wanted.Name + ", which a load balancer of somebody else's had"
+	if told := strings.Join(b.events, "\n"); strings.Count(told, want) < 2 {
+		t.Errorf("told\n%s\nwant %s", told, want)
+	}
+}
+
+// What serves and has lost its tags goes on to serve: nothing is made beside it under another name.
+func TestNothingIsMadeBesideWhatHasLostItsTags(t *testing.T) {
+	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), ingressOf("b", edge))
+	seen := balancer("new", true, 80)
+	seen.SecurityGroups = []stack.Ref{{ID: "sg-lost"}}
+	b.see(edge, seen)
+	var free func(steps.Change, apply.Made) string
+	b.apply = func(pass apply.Pass) apply.Result {
+		free = pass.Free
+		return apply.Result{}
+	}
+	b.mustPass(edge)
+	lost := balancer("old", true)
+	for name, tc := range map[string]struct {
+		change steps.Change
+		holder apply.Made
+		free   bool
+	}{
+		"a load balancer in a status":          {steps.CreateLoadBalancer{}, apply.Made{ID: lost.ARN, DNSName: lost.DNSName}, false},
+		"another one":                          {steps.CreateLoadBalancer{}, apply.Made{ID: "arn", DNSName: "theirs"}, true},
+		"a security group of a load balancer":  {steps.CreateSecurityGroup{}, apply.Made{ID: "sg-lost"}, false},
+		"another security group":               {steps.CreateSecurityGroup{}, apply.Made{ID: "sg-theirs"}, true},
+		"that which all groups share":          {steps.CreateSecurityGroup{Group: stack.SecurityGroup{Shared: true}}, apply.Made{ID: "sg-theirs"}, false},
+		"a target group, whose name is hashed": {steps.CreateTargetGroup{}, apply.Made{ID: "arn"}, false},
+	} {
+		if got := free(tc.change, tc.holder); (got != "") != tc.free {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func (p *pass) isOrphaned() bool {
 
 // isCollected reports whether the load balancer is to be deleted though no Ingress has told so.
 func (p *pass) isCollected() bool {
-	return (p.requested || p.collector.allows(p.group)) && len(orphans.Foreign(p.Options.Cluster, p.group, &p.seen)) == 0
+	return (p.requested || p.collector.allows(p.group)) && len(orphans.Foreign(p.group, &p.seen)) == 0
 }
 
 // keepUnnamed leaves alone what has the tags of a group of which nobody tells, and no name that a controller gives it.

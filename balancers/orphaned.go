@@ -97,7 +97,7 @@ func namesOf(seen *stack.Stack) (names []string) {
 
 // foreign says that a load balancer of the group has no name of ours, "" if all have.
 func (r *Reconciler) foreign(group membership.Group, seen *stack.Stack) string {
-	if names := orphans.Foreign(r.Options.Cluster, group, seen); len(names) > 0 {
+	if names := orphans.Foreign(group, seen); len(names) > 0 {
 		return strings.Join(names, ", ") + " is not a name that targetgate gives: delete it in AWS"
 	}
 	return ""

@@ -232,6 +232,7 @@ func (p *pass) apply(ctx context.Context) {
 		ID: p.id, Plan: p.begin(p.withoutContested(p.steps)), Unsettled: statuses{p}.unsettled,
 		Kept: p.memory.kept(now), Late: p.memory.late(now),
 		Closed: p.memory.closedFor(p.steps, now, p.ReplacementTimeout), MayLookAgain: p.memory.mayLookAgain(now), Interrupted: p.interrupted,
+		Free: p.freeName,
 	})
 	p.lookups = lookups{}
 	p.memory.noteDone(p.result, p.Clock.Now())

@@ -4,6 +4,7 @@
 package account
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -92,7 +93,7 @@ func (n *noting) securityGroup(change steps.Change) bool {
 	switch c := change.(type) {
 	case steps.CreateSecurityGroup:
 		group := copyOf(c.Group)
-		group.ID, group.Inbound = n.done.ID, nil
+		group.ID, group.Name, group.Inbound = n.done.ID, cmp.Or(n.done.Name, group.Name), nil
 		n.create(group.Tags)
 		if group.Shared {
 			n.shared = append(n.shared, group)

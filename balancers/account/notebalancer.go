@@ -4,6 +4,7 @@
 package account
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -16,6 +17,7 @@ func (n *noting) loadBalancer(change steps.Change) bool {
 		b := copyOf(c.LoadBalancer)
 		b.Capacity, b.Protection = new(int32), &stack.Protection{}
 		b.ARN, b.DNSName, b.Active, b.SpareName = n.done.ID, n.done.DNSName, false, ""
+		b.Name = cmp.Or(n.done.Name, b.Name)
 		b.SecurityGroups, b.Attributes, b.Listeners, b.WebACL = ids(b.SecurityGroups), map[string]string{}, nil, new(string)
 		b.ClassicACL = new(string)
 		slices.Sort(b.Subnets)

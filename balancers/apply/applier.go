@@ -63,6 +63,8 @@ type Pass struct {
 	// Interrupted is asked before each step but the first that was tried, with whether one has changed something. When it is true, the rest
 	// is left to the next pass; nil is never.
 	Interrupted func(changed bool) bool
+	// Free is the name of what a step creates if the holder, somebody else's, has the wanted one; "" if that fails then, nil for always.
+	Free func(change steps.Change, holder Made) string
 }
 
 // RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
@@ -295,6 +297,3 @@ func (d *doing) again(pause time.Duration) {
 		d.result.Again = pause
 	}
 }
-
-// nothing is the change of a step that is there for its wait.
-func (d *doing) nothing(context.Context, steps.Nothing) error { return nil }

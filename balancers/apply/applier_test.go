@@ -45,10 +45,14 @@ func ruleARN(listener, name string) string {
 type noted struct {
 	notes  []string
 	forgot int
+	names  []string // of what was made
 }
 
 func (n *noted) Note(_ stack.ID, change steps.Change, made Made) {
 	n.notes = append(n.notes, strings.TrimSpace(fmt.Sprintf("%T %s", change, made.ID)))
+	if made.Name != "" {
+		n.names = append(n.names, made.Name)
+	}
 }
 func (n *noted) Forget(stack.ID) { n.forgot++ }
 func (n *noted) Exists(arn string) bool {

@@ -18,6 +18,7 @@ import (
 type Made struct {
 	ID      string // ARN, or ID of a security group
 	DNSName string // of a load balancer
+	Name    string // of a load balancer or a security group, which may not be the wanted one
 	Adopted bool   // it was there already: what it has is to be read
 }
 
@@ -132,6 +133,9 @@ func logChange(ctx context.Context, change steps.Change, made Made) {
 	if made.ID != "" {
 		log = log.WithValues("id", made.ID)
 	}
+	if made.Name != "" {
+		log = log.WithValues("name", made.Name)
+	}
 	if made.Adopted {
 		message = "Adopted what already existed in AWS"
 	}
@@ -160,3 +164,6 @@ func partOf(change steps.Change, kind stack.Kind) string {
 	}
 	return ""
 }
+
+// nothing is the change of a step that is there for its wait.
+func (d *doing) nothing(context.Context, steps.Nothing) error { return nil }

@@ -22,6 +22,13 @@ type loadBalancers struct {
 }
 
 func (b loadBalancers) create(ctx context.Context, c steps.CreateLoadBalancer) (Made, error) {
+	return b.owner.named(c, c.LoadBalancer.Name, func(name string) (Made, error) {
+		c.LoadBalancer.Name = name
+		return b.createNamed(ctx, c)
+	})
+}
+
+func (b loadBalancers) createNamed(ctx context.Context, c steps.CreateLoadBalancer) (Made, error) {
 	out, err := b.CreateLoadBalancer(ctx, input.CreateLoadBalancer(c.LoadBalancer))
 	if awserr.HasCode(err, "DuplicateLoadBalancerName") {
 		return b.adopt(ctx, c, err)
@@ -38,7 +45,8 @@ func (b loadBalancers) create(ctx context.Context, c steps.CreateLoadBalancer) (
 	return b.owner.checkMade(ctx, made, isOld, c.LoadBalancer.Tags, "load balancer", c.LoadBalancer.Name)
 }
 
-// adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it.
+// adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. Ours with another scheme was not
+// seen.
 func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, taken error) (Made, error) {
 	name := c.LoadBalancer.Name
 	out, err := b.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
@@ -49,11 +57,12 @@ func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, ta
 	if err != nil {
 		return Made{}, err
 	}
-	if string(out.LoadBalancers[0].Scheme) != c.LoadBalancer.Scheme {
-		return made, taken
-	}
 	made.Adopted = true
-	return made, b.owner.check(ctx, c.LoadBalancer.Tags, &foreignError{what: "load balancer", name: name, holder: made.ID})
+	err = b.owner.check(ctx, c.LoadBalancer.Tags, &foreignError{what: "load balancer", name: name, holder: made.ID})
+	if err == nil && string(out.LoadBalancers[0].Scheme) != c.LoadBalancer.Scheme {
+		err = taken
+	}
+	return made, err
 }
 
 func madeLoadBalancer(answered []types.LoadBalancer) (Made, error) {

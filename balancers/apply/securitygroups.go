@@ -31,6 +31,13 @@ type securityGroups struct {
 func (d *doing) securityGroups() securityGroups { return securityGroups{d.EC2, d.owner(), d.VPC} }
 
 func (s securityGroups) create(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
+	return s.owner.named(c, c.Group.Name, func(name string) (Made, error) {
+		c.Group.Name = name
+		return s.createNamed(ctx, c)
+	})
+}
+
+func (s securityGroups) createNamed(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
 	out, err := s.CreateSecurityGroup(ctx, input.CreateSecurityGroup(c.Group, s.vpc))
 	if awserr.HasCode(err, "InvalidGroup.Duplicate") {
 		return s.adopt(ctx, c)

@@ -5,6 +5,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -24,10 +25,11 @@ type owner struct {
 	ELB  ELB
 	kind stack.Kind
 	view View
+	free func(steps.Change, Made) string
 }
 
 // owner is the stack that the pass is over.
-func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View} }
+func (d *doing) owner() owner { return owner{d.ELB, d.pass.ID.Kind, d.View, d.pass.Free} }
 
 // has reports whether tags are those by which what these are on is found again: it is the part that the other tags ask for.
 func (o owner) has(tags, wanted map[string]string) bool {
@@ -64,6 +66,24 @@ func (o owner) orUnshown(err error, hidden bool, name string) error {
 		return errUnshown
 	}
 	return err
+}
+
+// named creates something by its name or, when somebody else's has that, by the free one. What has no tags at all is somebody else's when
+// it has had none for a while: it may be ours, and AWS may not show its tags yet.
+func (o owner) named(change steps.Change, name string, create func(name string) (Made, error)) (Made, error) {
+	made, err := create(name)
+	var foreign *foreignError
+	isOthers := errors.As(err, &foreign) && !o.view.IsGone(foreign.holder) && (!foreign.bare || !o.view.Await(name))
+	if isOthers && o.free != nil {
+		if free := o.free(change, made); free != "" {
+			name = free
+			made, err = create(name)
+		}
+	}
+	if err == nil {
+		made.Name = name
+	}
+	return made, err
 }
 
 // checkMade tells whether a create call has made what it answers with. AWS answers the same if there is one with this name and these

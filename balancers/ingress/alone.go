@@ -32,8 +32,11 @@ func CheckAlone(
 
 // CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.
 func CheckParams(params *v1beta1.IngressClassParams, options input.Options) []fault.Fault {
-	member := membership.Member{Ingress: &networkingv1.Ingress{}, Params: params}
-	return slices.DeleteFunc(CheckAlone(membership.Group{}, member, nil, options), func(f fault.Fault) bool { return f.Object == "" })
+	member, group := membership.Member{Ingress: &networkingv1.Ingress{}, Params: params}, membership.Group{}
+	if params.Spec.Group != nil {
+		group.Name = params.Spec.Group.Name
+	}
+	return slices.DeleteFunc(CheckAlone(group, member, nil, options), func(f fault.Fault) bool { return f.Object == "" })
 }
 
 // CheckConditions is the first fault of an annotation of conditions that a backend of the Ingress names; nil for none.

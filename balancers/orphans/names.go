@@ -6,38 +6,41 @@ package orphans
 import (
 	"regexp"
 	"slices"
+	"strings"
 
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// names are those that a controller gives the load balancers of a group, in front of one, too.
-func names(cluster string, group membership.Group) (all []string) {
-	for _, scheme := range []string{annotation.Internal, annotation.InternetFacing} {
-		for _, name := range []string{
-			input.LoadBalancerName(cluster, group, scheme), input.SpareLoadBalancerName(cluster, group, scheme),
-		} {
-			all = append(all, name, stack.FrontName(name))
-		}
-	}
-	return all
-}
-
 // groupName is how the names of target groups are. What is hashed into them is not known any more.
 var groupName = regexp.MustCompile(`^k8s-[A-Za-z0-9]*(-[A-Za-z0-9]*)?-[0-9a-f]{10}$`)
 
-// IsNamed reports whether a load balancer has a name that a controller gives it, and not one that a user has chosen.
-func IsNamed(cluster string, group membership.Group, balancer *stack.LoadBalancer) bool {
-	return slices.Contains(names(cluster, group), balancer.Name)
+// IsNamed reports whether a load balancer has a name that a controller gives those of the group, and not one that a user has chosen: none
+// that a user chooses may begin as these do. What is hashed into one that was made because others had its name is not known any more.
+func IsNamed(group membership.Group, balancer *stack.LoadBalancer) bool {
+	like := stack.Name(input.PartsOf(group))
+	readable := strings.LastIndex(like, "-") + 1
+	if balancer.Network {
+		like = stack.FrontName(like)
+	}
+	blank := func(name string) string { return name[:readable] + strings.Map(blankHex, name[readable:]) }
+	return len(balancer.Name) == len(like) && blank(balancer.Name) == blank(like)
+}
+
+// blankHex is the same for all digits of a hash.
+func blankHex(r rune) rune {
+	if strings.ContainsRune("0123456789abcdef", r) {
+		return '0'
+	}
+	return r
 }
 
 // Foreign are the names of the load balancers of a stack that have another one.
-func Foreign(cluster string, group membership.Group, seen *stack.Stack) (foreign []string) {
+func Foreign(group membership.Group, seen *stack.Stack) (foreign []string) {
 	for _, s := range seen.All() {
 		for i := range s.LoadBalancers {
-			if !IsNamed(cluster, group, &s.LoadBalancers[i]) {
+			if !IsNamed(group, &s.LoadBalancers[i]) {
 				foreign = append(foreign, s.LoadBalancers[i].Name)
 			}
 		}

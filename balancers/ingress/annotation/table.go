@@ -18,7 +18,7 @@ var (
 	LoadBalancerNameKey = add(Annotation{
 		Name: "load-balancer-name", Scope: OfGroup, Combine: Agree, Example: "shop-edge",
 		Doc: "The load balancer's name. It is used only when the load balancer is created: a later change has no effect. " +
-			"One that replaces another of that name, as the scheme changes, has another name, which an event says.",
+			"One that replaces another of that name, as the scheme changes, has another name, which an event says. It may not begin with k8s-.",
 	}, textUpTo(32))
 	Scheme = add(Annotation{
 		Name: "scheme", Scope: OfGroup, Combine: Agree,

@@ -34,6 +34,17 @@ func SpareLoadBalancerName(cluster string, group membership.Group, scheme string
 	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare)
 }
 
+// FreeLoadBalancerName is the name of a load balancer whose names others have taken. Nobody can take it before who cannot read the Ingress
+// of the group that has this UID.
+func FreeLoadBalancerName(cluster string, group membership.Group, scheme string, uid types.UID) string {
+	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare, string(uid))
+}
+
+// FreeSecurityGroupName is that of a security group, likewise.
+func FreeSecurityGroupName(cluster string, group membership.Group, uid types.UID) string {
+	return stack.Name(PartsOf(group), cluster, group.String(), Spare, string(uid))
+}
+
 // SecurityGroupName is the name of the security group that is made for the group's load balancer.
 func SecurityGroupName(cluster string, group membership.Group) string {
 	return stack.Name(PartsOf(group), cluster, group.String())

@@ -71,11 +71,23 @@ func (r settingsReader) readSettings() {
 
 var loadBalancerName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-// readName checks the load balancer's name where it will be made. The name of one that is seen does not change.
+// readName checks the load balancer's name where it will be made. The name of one that is seen does not change. A name that another group's
+// may get counts for nothing, as the one that is seen may be replaced.
 func (r settingsReader) readName() {
 	name, set := say(r.Reading, annotation.LoadBalancerNameKey, "spec.loadBalancerName", r.params.LoadBalancerName, asIs)
-	if set && r.in.SeenLoadBalancer() == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")) {
-		fault := r.Votes[annotation.LoadBalancerNameKey.Name].From
+	fault, seen := r.Votes[annotation.LoadBalancerNameKey.Name].From, r.in.SeenLoadBalancer()
+	switch {
+	case !set:
+	case r.in.IsOthersName(name):
+		fault.Reason = "must not begin with k8s-, as the names that targetgate gives do, unless it is this group's own or its load balancer " +
+			"has it already: choose another name"
+		if delete(r.Votes, annotation.LoadBalancerNameKey.Name); seen == nil {
+			r.Fail(fault)
+		} else {
+			fault.Reason += ". Until then the name counts for nothing"
+			r.warnOf(fault)
+		}
+	case seen == nil && (!loadBalancerName.MatchString(name) || strings.HasPrefix(name, "internal-")):
 		fault.Reason = "must be letters, digits and hyphens, no hyphen at either end, and not internal- at the beginning"
 		r.Fail(fault)
 	}
