@@ -239,6 +239,13 @@ func TestTakeOverChangesNothing(t *testing.T) {
 	p := newPair(t, "adopted")
 	bed.AwaitRolled(t, p.first)
 	bed.AwaitRolled(t, p.second)
+	suite.Eventually(t, "nothing to linger of the test before, which the next process would delete", func() error {
+		left, err := suite.MadeFor(bed.AWS)
+		if len(left) > 0 {
+			err = fmt.Errorf("%v is left", left)
+		}
+		return err
+	})
 	flags := bed.Targetgate.Flags()
 	bed.WithFlags(t, append(flags, "--provision=false")...) // so that it registers targets alone
 	want := p.want(t)
