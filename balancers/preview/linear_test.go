@@ -243,7 +243,9 @@ func measure(name string, ingresses []*networkingv1.Ingress, n int) (out figure,
 		return report.Text(io.Discard)
 	})
 	out.Explain = took(func() error {
-		_, err := RoutesOf(ctx, c, Flags{IngressClass: "alb", DefaultTargetType: "ip"}, client.ObjectKeyFromObject(ingresses[0]))
+		flags := Flags{IngressClass: "alb", Options: input.DefaultOptions("", "")}
+		flags.Options.DefaultTargetType = "ip"
+		_, err := RoutesOf(ctx, c, flags, client.ObjectKeyFromObject(ingresses[0]))
 		return err
 	})
 	out.Warnings = took(func() error {

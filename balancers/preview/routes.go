@@ -58,8 +58,9 @@ type Route struct {
 
 // Flags are those of the controller that routes depend on.
 type Flags struct {
-	IngressClass, DefaultTargetType string
-	Switches                        membership.Switches
+	IngressClass string
+	Switches     membership.Switches
+	Options      input.Options // as by input.DefaultOptions, where no flag is given
 }
 
 // RoutesOf finds the routes of an Ingress with the code that makes rules of it. It asks nothing of AWS: settings that have to be looked
@@ -69,9 +70,9 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 	if err := c.Get(ctx, key, object); err != nil {
 		return Routes{}, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
 	}
-	snapshot, options := NewSnapshot(c, nil), input.DefaultOptions("any", "any")
+	snapshot, options := NewSnapshot(c, nil), flags.Options
 	snapshot.home = key.Namespace
-	options.DefaultTargetType = flags.DefaultTargetType
+	options.Cluster, options.VPC = "any", "any"
 	reconciler := &balancers.Reconciler{
 		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Lookup: nowhere{}.Lookup, Secrets: nowhere{},
 		Class: flags.IngressClass, Options: options,

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -33,7 +34,7 @@ func bindingOf(name, service string, port int32) *v1beta1.TargetGroupBinding {
 func routesOf(t *testing.T, documents string, bindings ...client.Object) Routes {
 	t.Helper()
 	p := newPreview(t, &account{}, documents, bindings...)
-	flags := Flags{IngressClass: "alb", DefaultTargetType: "instance"}
+	flags := Flags{IngressClass: "alb", Options: input.DefaultOptions("", "")}
 	out, err := RoutesOf(t.Context(), p.Snapshot.Client, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -58,13 +59,35 @@ func TestRoutesOfAnIngress(t *testing.T) {
 // A switch that the controller has says why an Ingress is in no group.
 func TestRoutesThatASwitchForbids(t *testing.T) {
 	p := newPreview(t, &account{}, webService+ingressOf("a"))
-	flags := Flags{IngressClass: "alb", DefaultTargetType: "instance", Switches: membership.Switches{ForbidGroupName: true}}
+	flags := Flags{IngressClass: "alb", Options: input.DefaultOptions("", ""), Switches: membership.Switches{ForbidGroupName: true}}
 	got, err := RoutesOf(t.Context(), p.Snapshot.Client, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Group != "" || len(got.Faults) != 1 || !strings.Contains(got.Faults[0].Error(), "--disable-ingress-group-name-annotation") {
 		t.Errorf("group %q, faults %v, want none, and why", got.Group, got.Faults)
+	}
+}
+
+// What a member may ask for is reckoned by the quotas that the controller is told of.
+func TestRoutesByAQuotaThatWasRaised(t *testing.T) {
+	paths, defaults := strings.Builder{}, input.DefaultOptions("", "")
+	most := defaults.Sizes().MostPaths()
+	for i := range most {
+		fmt.Fprintf(&paths, "      - {path: /%d, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}\n", i)
+	}
+	many := strings.Replace(ingressOf("a"), "      - {path", paths.String()+"      - {path", 1)
+	p := newPreview(t, &account{}, webService+many, bindingOf("k8s-web", "web", 80))
+	for quota, want := range map[int]int{defaults.Limits.Rules: 0, most + 1: most + 1} {
+		flags := Flags{IngressClass: "alb", Options: input.DefaultOptions("", "")}
+		flags.Options.Limits.Rules = quota
+		got, err := RoutesOf(t.Context(), p.Snapshot.Client, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Routes) != want || (want == 0) != (len(got.Faults) > 0) {
+			t.Errorf("with a quota of %d: %d routes, faults %v, want %d routes", quota, len(got.Routes), got.Faults, want)
+		}
 	}
 }
 
@@ -165,7 +188,7 @@ func TestRoutesOfAnIngressInTheOnlyNamespaceThatMayBeRead(t *testing.T) {
 		"by its class, whose params are not":     {byClass, true, Routes{Unread: []string{otherIngresses, ingressClassParams}, Unsure: true}},
 	} {
 		p := newPreview(t, &account{}, classes+webService+elsewhere+tc.document, bindingOf("k8s-web", "web", 80))
-		flags := Flags{IngressClass: "alb", DefaultTargetType: "instance"}
+		flags := Flags{IngressClass: "alb", Options: input.DefaultOptions("", "")}
 		got, err := RoutesOf(t.Context(), ofShop{p.Snapshot.Client, tc.classes}, flags, client.ObjectKey{Namespace: "shop", Name: "a"})
 		if err != nil {
 			t.Fatal(err)

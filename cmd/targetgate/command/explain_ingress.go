@@ -26,7 +26,9 @@ func (o *explainOptions) explainIngress(ctx context.Context, c client.Client, ex
 	report := explain.Report{
 		Chains: []explain.Chain{explain.OfIngress(key.Namespace, key.Name, ingressLinks(key, routes))},
 		Notes: []string{"what has to be looked up in AWS is not checked here: see targetgate plan " + key.String() +
-			", with the controller's flags (targetgate plan --help)"},
+			", with the controller's flags (targetgate plan --help)",
+			"targetgate's own flags are not read: where it runs with others than the defaults, give explain the same, " +
+				"such as --load-balancer-rule-quota (explain --help lists them)"},
 	}
 	for _, kind := range routes.Unread {
 		report.Notes = append(report.Notes, explain.UnreadNote(kind))

@@ -4,9 +4,11 @@
 package command
 
 import (
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/targetgate/targetgate/balancers/fault"
+	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/preview"
 	"github.com/targetgate/targetgate/targets/explain"
@@ -75,6 +78,24 @@ func TestLinksOfAnIngress(t *testing.T) {
 	}
 }
 
+func TestExplainTakesTheFlagsThatRoutesDependOn(t *testing.T) {
+	opts, err := parseExplainOptions("targetgate", []string{"explain", "ingress", "a", "--ingress-class=edge", "--default-target-type=ip",
+		"--disable-ingress-class-annotation", "--disable-ingress-group-name-annotation", "--ignore-ingress-class-annotation",
+		"--tolerate-non-existent-backend-service=false", "--tolerate-non-existent-backend-action=false",
+		"--load-balancer-rule-quota=200", "--load-balancer-certificate-quota=50", "--frontend-nlb-target-quota=1000"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := preview.Flags{IngressClass: "edge", Options: input.DefaultOptions("", ""), Switches: membership.Switches{
+		ForbidClassAnnotation: true, ForbidGroupName: true, IgnoreClassAnnotation: true,
+	}}
+	want.Options.DefaultTargetType, want.Options.TolerateMissingService, want.Options.TolerateMissingAction = "ip", false, false
+	want.Options.Limits.Rules, want.Options.Limits.Certificates, want.Options.Limits.FrontTargets = 200, 50, 1000
+	if diff := cmp.Diff(want, opts.Ingress); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // From the Ingress to the pods in one report: the first broken link is behind the binding.
 func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 	prefix := networkingv1.PathTypePrefix
@@ -100,13 +121,17 @@ func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object, service, binding).Build()
-	o := &explainOptions{Ingress: preview.Flags{IngressClass: "alb", DefaultTargetType: "ip"}}
+	o := &explainOptions{Ingress: preview.Flags{IngressClass: "alb", Options: input.DefaultOptions("", "")}}
+	o.Ingress.Options.DefaultTargetType = "ip"
 	report, err := o.explainIngress(t.Context(), c, explain.New(explain.Explainer{Reader: c, Clock: clock.RealClock{}}), client.ObjectKeyFromObject(object))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(report.Chains) != 2 || report.Chains[0].Cause != nil || report.Chains[1].Binding != "k8s-web" || len(report.Chains[1].Links) < 2 {
 		t.Errorf("%+v, want that of the Ingress, in which all is well, and that of its binding", report.Chains)
+	}
+	if len(report.Notes) < 2 || !strings.Contains(report.Notes[1], "give explain the same, such as --load-balancer-rule-quota") {
+		t.Errorf("notes %q, want which flags it has reckoned with", report.Notes)
 	}
 	if len(report.Notes) == 0 || !strings.Contains(report.Notes[0], "targetgate plan shop/a, with the controller's flags") {
 		t.Errorf("notes %q, want where to ask about AWS", report.Notes)

@@ -127,16 +127,7 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Color, "color", "auto", "auto (on a terminal), always or never.")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Default: KUBECONFIG, ~/.kube/config.")
 	flags.StringVar(&o.Context, "context", "", "Context in the kubeconfig. Default: the current one.")
-	flags.StringVar(&o.Ingress.IngressClass, "ingress-class", "alb", "For ingress: the flag of targetgate with that name.")
-	for name, flag := range map[string]*bool{
-		"disable-ingress-class-annotation":      &o.Ingress.Switches.ForbidClassAnnotation,
-		"disable-ingress-group-name-annotation": &o.Ingress.Switches.ForbidGroupName,
-		"ignore-ingress-class-annotation":       &o.Ingress.Switches.IgnoreClassAnnotation,
-	} {
-		flags.BoolVar(flag, name, false, "For ingress: the flag of targetgate with that name.")
-	}
-	flags.StringVar(&o.Ingress.DefaultTargetType, "default-target-type", input.DefaultOptions("", "").DefaultTargetType,
-		"For ingress: the flag of targetgate with that name, instance or ip.")
+	addIngressFlags(flags, &o.Ingress)
 	flags.StringSliceVar(&o.LoadBalancerGates, "load-balancer-gate-prefixes", readiness.LoadBalancerGates(),
 		"The flag of targetgate with that name.")
 	flags.StringVar(&o.LeaseName, "leader-election-id", "",
@@ -144,6 +135,23 @@ func (o *explainOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LeaseNamespace, "leader-election-namespace", "targetgate-system", "Namespace of the lease, where targetgate runs.")
 	flags.StringVar(&o.WebhookConfiguration, "webhook-configuration-name", "targetgate-webhook",
 		"Name of targetgate's MutatingWebhookConfiguration, which decides which pods get gates.")
+}
+
+// addIngressFlags adds those of the controller's flags that routes depend on.
+func addIngressFlags(flags *pflag.FlagSet, f *preview.Flags) {
+	const usage = "For ingress: the flag of targetgate with that name."
+	f.Options = input.DefaultOptions("", "")
+	flags.StringVar(&f.IngressClass, "ingress-class", "alb", usage)
+	flags.BoolVar(&f.Switches.ForbidClassAnnotation, "disable-ingress-class-annotation", false, usage)
+	flags.BoolVar(&f.Switches.ForbidGroupName, "disable-ingress-group-name-annotation", false, usage)
+	flags.BoolVar(&f.Switches.IgnoreClassAnnotation, "ignore-ingress-class-annotation", false, usage)
+	flags.StringVar(&f.Options.DefaultTargetType, "default-target-type", f.Options.DefaultTargetType, usage+" instance or ip.")
+	flags.BoolVar(&f.Options.TolerateMissingService, "tolerate-non-existent-backend-service", f.Options.TolerateMissingService, usage)
+	flags.BoolVar(&f.Options.TolerateMissingAction, "tolerate-non-existent-backend-action", f.Options.TolerateMissingAction, usage)
+	limits := &f.Options.Limits
+	flags.IntVar(&limits.Rules, "load-balancer-rule-quota", limits.Rules, usage)
+	flags.IntVar(&limits.Certificates, "load-balancer-certificate-quota", limits.Certificates, usage)
+	flags.IntVar(&limits.FrontTargets, "frontend-nlb-target-quota", limits.FrontTargets, usage)
 }
 
 // takeSubject reads what to explain: nothing, KIND NAME or KIND/NAME.
@@ -174,8 +182,16 @@ func (o *explainOptions) validate() error {
 		return fmt.Errorf("--output=%s: must be text or json", o.Output)
 	case !slices.Contains([]string{"auto", "always", "never"}, o.Color):
 		return fmt.Errorf("--color=%s: must be auto, always or never", o.Color)
-	case !slices.Contains([]string{"instance", "ip"}, o.Ingress.DefaultTargetType):
-		return fmt.Errorf("--default-target-type=%s: must be instance or ip", o.Ingress.DefaultTargetType)
+	case !slices.Contains([]string{"instance", "ip"}, o.Ingress.Options.DefaultTargetType):
+		return fmt.Errorf("--default-target-type=%s: must be instance or ip", o.Ingress.Options.DefaultTargetType)
+	}
+	switch limits := o.Ingress.Options.Limits; {
+	case limits.Rules < 1:
+		return fmt.Errorf("--load-balancer-rule-quota=%d: must be 1 or more", limits.Rules)
+	case limits.Certificates < 1:
+		return fmt.Errorf("--load-balancer-certificate-quota=%d: must be 1 or more", limits.Certificates)
+	case limits.FrontTargets < 100:
+		return fmt.Errorf("--frontend-nlb-target-quota=%d: must be 100 or more", limits.FrontTargets)
 	}
 	faults, _ := ValidateEndpoints(o.Endpoints)
 	if len(faults) > 0 {
