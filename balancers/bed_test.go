@@ -139,12 +139,12 @@ func (b *bed) Plan(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 func (b *bed) Run(_ context.Context, pass apply.Pass) apply.Result { return b.apply(pass) }
 
 // pass makes one over the group.
-func (b *bed) pass(group membership.Group) (ctrl.Result, error) {
+func (b *bed) pass(group stack.Group) (ctrl.Result, error) {
 	return b.Reconcile(b.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName(group)})
 }
 
 // mustPass makes one without an error.
-func (b *bed) mustPass(group membership.Group) ctrl.Result {
+func (b *bed) mustPass(group stack.Group) ctrl.Result {
 	b.t.Helper()
 	result, err := b.pass(group)
 	if err != nil {
@@ -197,10 +197,10 @@ func (b *bed) delete(name string) {
 	}
 }
 
-var edge, other = membership.Group{Name: "edge"}, membership.Group{Name: "other"}
+var edge, other = stack.Group{Name: "edge"}, stack.Group{Name: "other"}
 
 // ingressOf is one of the group, for a host of its name and the Service web.
-func ingressOf(name string, group membership.Group) *networkingv1.Ingress {
+func ingressOf(name string, group stack.Group) *networkingv1.Ingress {
 	prefix := networkingv1.PathTypePrefix
 	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
 	return &networkingv1.Ingress{
@@ -215,9 +215,9 @@ func ingressOf(name string, group membership.Group) *networkingv1.Ingress {
 	}
 }
 
-func served(i *networkingv1.Ingress, host string, finalizers ...membership.Group) *networkingv1.Ingress {
+func served(i *networkingv1.Ingress, host string, finalizers ...stack.Group) *networkingv1.Ingress {
 	for _, group := range finalizers {
-		i.Finalizers = append(i.Finalizers, group.Finalizer())
+		i.Finalizers = append(i.Finalizers, membership.FinalizerOf(group))
 	}
 	if host != "" {
 		i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: host, Ports: []networkingv1.IngressPortStatus{{Port: 80}}}}
@@ -242,12 +242,12 @@ func balancer(name string, active bool, ports ...int32) stack.LoadBalancer {
 
 // see has the group's stack in AWS have these load balancers.
 // seeGroup adds a target group to what is seen.
-func (b *bed) seeGroup(group membership.Group, part string) {
+func (b *bed) seeGroup(group stack.Group, part string) {
 	s := b.seen[group.String()]
 	s.TargetGroups = append(s.TargetGroups, stack.TargetGroup{ARN: "arn-" + part, Part: part})
 	b.seen[group.String()] = s
 }
 
-func (b *bed) see(group membership.Group, balancers ...stack.LoadBalancer) {
+func (b *bed) see(group stack.Group, balancers ...stack.LoadBalancer) {
 	b.seen[group.String()] = stack.Stack{LoadBalancers: balancers}
 }

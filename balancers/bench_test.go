@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -44,7 +43,7 @@ func benchmark(b *testing.B, groups, each int) {
 	bed := newBed(&testing.T{})
 	c := &cached{ingresses: map[string][]networkingv1.Ingress{}}
 	for g := range groups {
-		group := membership.Group{Name: fmt.Sprint("group-", g)}
+		group := stack.Group{Name: fmt.Sprint("group-", g)}
 		for i := range each {
 			c.ingresses[group.Name] = append(c.ingresses[group.Name], *served(ingressOf(fmt.Sprint("web-", g, "-", i), group), oldHost, group))
 		}
@@ -53,7 +52,7 @@ func benchmark(b *testing.B, groups, each int) {
 	bed.Client = c
 	b.ResetTimer()
 	for i := range b.N {
-		p := bed.newPass(membership.Group{Name: fmt.Sprint("group-", i%groups)})
+		p := bed.newPass(stack.Group{Name: fmt.Sprint("group-", i%groups)})
 		var err error
 		if p.members, err = p.load(b.Context()); err != nil {
 			b.Fatal(err)

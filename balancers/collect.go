@@ -32,32 +32,32 @@ type collector struct {
 	keeper orphans.Keeper
 
 	mu      sync.Mutex
-	allowed membership.Group               // that a pass may delete, the zero value for none
-	since   map[membership.Group]time.Time // when those lost their Ingresses of which that is to be recorded
+	allowed stack.Group               // that a pass may delete, the zero value for none
+	since   map[stack.Group]time.Time // when those lost their Ingresses of which that is to be recorded
 }
 
 // allows reports whether the load balancer of the group may be deleted though no Ingress has told so.
-func (c *collector) allows(group membership.Group) bool {
+func (c *collector) allows(group stack.Group) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return group != membership.Group{} && c.allowed == group
+	return group != stack.Group{} && c.allowed == group
 }
 
 // take takes in what a look has found.
 func (c *collector) take(look orphans.Look) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.allowed, c.since = membership.Group{}, map[membership.Group]time.Time{}
+	c.allowed, c.since = stack.Group{}, map[stack.Group]time.Time{}
 	if look.Collect != nil {
-		c.allowed = membership.GroupNamed(look.Collect.Name)
+		c.allowed = stack.GroupNamed(look.Collect.Name)
 	}
 	for id, since := range look.Record {
-		c.since[membership.GroupNamed(id.Name)] = since
+		c.since[stack.GroupNamed(id.Name)] = since
 	}
 }
 
 // recordOf is since when the group has had no Ingress; false if that is not to be recorded.
-func (c *collector) recordOf(group membership.Group) (since time.Time, is bool) {
+func (c *collector) recordOf(group stack.Group) (since time.Time, is bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since, is = c.since[group]
@@ -83,19 +83,19 @@ func (p *pass) record(ctx context.Context) {
 
 // claimants are who keeps groups from being collected, by group: the first Ingress found that belongs to it, names it or has its
 // finalizer, whoever's it is, else IngressClassParams.
-func claimants(objects membership.Objects) map[membership.Group]string {
-	by := map[membership.Group]string{}
+func claimants(objects membership.Objects) map[stack.Group]string {
+	by := map[stack.Group]string{}
 	for _, params := range objects.Params {
 		if params.Spec.Group != nil {
-			by[membership.Group{Name: params.Spec.Group.Name}] = paramsPrefix + params.Name
+			by[stack.Group{Name: params.Spec.Group.Name}] = paramsPrefix + params.Name
 		}
 	}
 	for _, request := range requestsOf(objects) {
-		by[membership.Group(request.NamespacedName)] = ""
+		by[stack.Group(request.NamespacedName)] = ""
 	}
 	for _, i := range objects.Ingresses {
 		for _, name := range groupsOf(i) {
-			by[membership.GroupNamed(name)] = "Ingress " + membership.NameOf(i)
+			by[stack.GroupNamed(name)] = "Ingress " + membership.NameOf(i)
 		}
 	}
 	return by
@@ -105,13 +105,13 @@ const paramsPrefix = "IngressClassParams "
 
 // collect looks which of the groups have a load balancer and no Ingress, tells of them, and lets a pass delete one of them when it is time.
 // It returns the groups of which nothing may be collected: while too many have none, those without any Ingress.
-func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (kept map[membership.Group]bool, err error) {
+func (r *Reconciler) collect(ctx context.Context, groups []stack.Group) (kept map[stack.Group]bool, err error) {
 	objects, err := r.objects(ctx)
 	if err != nil {
 		return nil, err
 	}
 	claimed := claimants(objects)
-	without := slices.DeleteFunc(slices.Clone(groups), func(group membership.Group) bool {
+	without := slices.DeleteFunc(slices.Clone(groups), func(group stack.Group) bool {
 		_, is := claimed[group]
 		return is
 	})
@@ -133,7 +133,7 @@ func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (ke
 	withoutIngress.Set(float64(len(bare)))
 	r.collector.take(look)
 	for id, at := range look.Tell {
-		r.tellOrphaned(ctx, objects, membership.GroupNamed(id.Name), seen[id], at)
+		r.tellOrphaned(ctx, objects, stack.GroupNamed(id.Name), seen[id], at)
 	}
 	if look.Begins {
 		ctrl.LoggerFrom(ctx).Info("Too many load balancers have no Ingress, none of them is deleted: has the API server lost its data, or is "+
@@ -143,7 +143,7 @@ func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (ke
 	if !look.TooMany || len(bare) <= orphans.Most { // what serves nobody need not wait for a few
 		return nil, nil
 	}
-	kept = map[membership.Group]bool{}
+	kept = map[stack.Group]bool{}
 	for _, group := range without {
 		kept[group] = true
 	}
@@ -153,7 +153,7 @@ func (r *Reconciler) collect(ctx context.Context, groups []membership.Group) (ke
 // tellOrphaned tells of a load balancer that no Ingress asks for: on the Ingress that it was made for, or for a group on the class of
 // Ingresses.
 func (r *Reconciler) tellOrphaned(
-	ctx context.Context, objects membership.Objects, group membership.Group, seen stack.Stack, at time.Time,
+	ctx context.Context, objects membership.Objects, group stack.Group, seen stack.Stack, at time.Time,
 ) {
 	var names []string
 	for _, s := range seen.All() {

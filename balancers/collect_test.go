@@ -16,7 +16,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -29,7 +28,7 @@ func estate(t *testing.T, all, without int) *bed {
 	var ids []stack.ID
 	seen := map[string]stack.Stack{}
 	for i := range all {
-		group := membership.Group{Namespace: "shop", Name: fmt.Sprint(i)}
+		group := stack.Group{Namespace: "shop", Name: fmt.Sprint(i)}
 		b := balancer(group.Name, true, 80)
 		b.Name = input.LoadBalancerName("prod", group, annotation.Internal)
 		seen[group.String()] = stack.Stack{
@@ -61,7 +60,7 @@ func (b *bed) collected(hours int) (out []string) {
 				continue
 			}
 			before := b.planned
-			b.mustPass(membership.Group(request.NamespacedName))
+			b.mustPass(stack.Group(request.NamespacedName))
 			if b.planned > before && len(b.wanted.Members) == 0 {
 				out = append(out, fmt.Sprintf("%s after %dh", request.NamespacedName, hour))
 				delete(b.seen, request.String())
@@ -97,7 +96,7 @@ func TestLoadBalancersWithoutIngressesAreCollectedLate(t *testing.T) {
 		"one that is lost while we run, as others are": {all: 20, do: func(b *bed) {
 			b.endings.told = true
 			for i := range 20 {
-				b.mustPass(membership.Group{Namespace: "shop", Name: fmt.Sprint(i)})
+				b.mustPass(stack.Group{Namespace: "shop", Name: fmt.Sprint(i)})
 			}
 			for i := range 20 {
 				last := b.get(fmt.Sprint(i))
@@ -120,7 +119,7 @@ func TestLoadBalancersWithoutIngressesAreCollectedLate(t *testing.T) {
 
 func (b *bed) createForeign(name, namespace string) {
 	b.t.Helper()
-	foreign := ingressOf(name, membership.Group{})
+	foreign := ingressOf(name, stack.Group{})
 	foreign.Namespace, foreign.Annotations = namespace, map[string]string{"kubernetes.io/ingress.class": "other"}
 	if err := b.Client.Create(b.t.Context(), foreign); err != nil {
 		b.t.Fatal(err)
@@ -248,12 +247,12 @@ func TestAnIngressThatComesAtTheLastMomentKeepsItsLoadBalancer(t *testing.T) {
 	b := estate(t, 10, 1)
 	b.collected(24)
 	requests, err := b.leftovers(t.Context())
-	if err != nil || len(requests) != 10 || !b.collector.allows(membership.Group{Namespace: "shop", Name: "0"}) {
+	if err != nil || len(requests) != 10 || !b.collector.allows(stack.Group{Namespace: "shop", Name: "0"}) {
 		t.Fatalf("%d requests, error %v, want the first group to be collected", len(requests), err)
 	}
 	b.createForeign("0", "shop")
 	before := b.planned
-	if b.mustPass(membership.Group{Namespace: "shop", Name: "0"}); b.planned != before {
+	if b.mustPass(stack.Group{Namespace: "shop", Name: "0"}); b.planned != before {
 		t.Error("it is deleted")
 	}
 }
@@ -277,7 +276,7 @@ func TestALoadBalancerIsNamedADayBefore(t *testing.T) {
 
 // Rule 17: of what has our tags and serves nobody only that goes whose name is ours, too.
 func TestWhatHasNoNameOfOursIsNotCollected(t *testing.T) {
-	group := membership.Group{Name: "edge"}
+	group := stack.Group{Name: "edge"}
 	own := input.SecurityGroupName("prod", group)
 	b := newBed(t)
 	b.seen["edge"] = stack.Stack{

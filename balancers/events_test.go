@@ -185,7 +185,7 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 	first, second := defaultClass("a"), defaultClass("b")
 	b := newBed(t, stray, served(ingressOf("fine", edge), "", edge), webService(), first, second)
 	b.viewErr = errors.New("AWS is asked")
-	own := membership.Group{Namespace: "shop", Name: "stray"}
+	own := stack.Group{Namespace: "shop", Name: "stray"}
 	for _, requests := range [][]reconcile.Request{b.ofIngress(t.Context(), stray), b.ofClass(t.Context(), first)} {
 		if !slices.Contains(requests, reconcile.Request{NamespacedName: types.NamespacedName(own)}) {
 			t.Errorf("passes over %v, want one over %s", requests, own)
@@ -200,7 +200,7 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 	if strays, err := b.Strays(t.Context()); err != nil || len(strays) != 1 || strays[0].Member != "shop/stray" {
 		t.Errorf("strays %v, error %v", strays, err)
 	}
-	if groups, err := b.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []membership.Group{edge}) {
+	if groups, err := b.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []stack.Group{edge}) {
 		t.Errorf("groups %v, error %v, want that of the other Ingress", groups, err)
 	}
 }

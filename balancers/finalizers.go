@@ -73,7 +73,7 @@ func (p claims) claim(ctx context.Context) (errs error) {
 
 // claimOne puts the finalizer on the member, if it is to be there now, and reports whether it is.
 func (p claims) claimOne(ctx context.Context, member *networkingv1.Ingress) (isClaimed bool, err error) {
-	of, finalizer := finalizerOf(member), p.group.Finalizer()
+	of, finalizer := finalizerOf(member), membership.FinalizerOf(p.group)
 	if p.isClaimed(member) {
 		p.memory.isRight(of, finalizer)
 		return true, nil
@@ -91,7 +91,7 @@ func (p claims) claimOne(ctx context.Context, member *networkingv1.Ingress) (isC
 
 // isClaimed reports whether the member has the group's finalizer.
 func (p claims) isClaimed(member *networkingv1.Ingress) bool {
-	return controllerutil.ContainsFinalizer(member, p.group.Finalizer())
+	return controllerutil.ContainsFinalizer(member, membership.FinalizerOf(p.group))
 }
 
 // release takes the group's finalizer off the members that do not belong to it any more, when nothing that serves is left of them.
@@ -156,7 +156,7 @@ func isProtected(f apply.Failure) bool {
 // patch changes the finalizers, and returns the version of the Ingress since then. The lock keeps those that others write at the same time.
 func (p claims) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) (string, error) {
 	changed := member.DeepCopy()
-	change(changed, p.group.Finalizer())
+	change(changed, membership.FinalizerOf(p.group))
 	lock := client.MergeFromWithOptions(member, client.MergeFromWithOptimisticLock{})
 	err := p.Client.Patch(ctx, changed, lock)
 	return changed.ResourceVersion, err

@@ -104,7 +104,7 @@ func TestCertificatesOfWhatIsLeftAreKept(t *testing.T) {
 func TestFinalizersOfManyGroups(t *testing.T) {
 	many := served(ingressOf("a", edge), oldHost, edge)
 	for n := range 1_000 {
-		many = served(many, "", membership.Group{Name: fmt.Sprint("group-", n)})
+		many = served(many, "", stack.Group{Name: fmt.Sprint("group-", n)})
 	}
 	const told = "a Warning FailedBuildModel: Failed build model due to metadata.finalizers: 1001 of them begin with " +
 		"group.ingress.k8s.aws/, and an Ingress may have 16: remove all but those of groups that it has belonged to"
@@ -112,7 +112,7 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 	b.see(edge, balancer("old", true, 80))
 	work := func() {
 		for _, request := range b.ofIngress(t.Context(), b.get("a")) {
-			b.mustPass(membership.Group(request.NamespacedName))
+			b.mustPass(stack.Group(request.NamespacedName))
 		}
 	}
 	if work(); b.planned != 16 || !slices.Equal(b.events, []string{told}) {
@@ -133,7 +133,7 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 	isHeld("deleted")
 	take(&b.events)
 	before := b.get("a")
-	b.edit("a", func(i *networkingv1.Ingress) { i.Finalizers = []string{edge.Finalizer()} })
+	b.edit("a", func(i *networkingv1.Ingress) { i.Finalizers = []string{membership.FinalizerOf(edge)} })
 	if !saysOtherwise(ingressSpec).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: b.get("a")}) {
 		t.Error("nobody looks when its finalizers count again")
 	}
@@ -144,9 +144,9 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 
 // Whoever may write an Ingress may give it the finalizer of any group.
 func TestAFinalizerAloneHoldsNothing(t *testing.T) {
-	many := served(ingressOf("a", membership.Group{Name: "own"}), "", edge)
+	many := served(ingressOf("a", stack.Group{Name: "own"}), "", edge)
 	for n := range 16 {
-		many = served(many, "", membership.Group{Name: fmt.Sprint("group-", n)})
+		many = served(many, "", stack.Group{Name: fmt.Sprint("group-", n)})
 	}
 	missing := served(ingressOf("a", edge), "", edge)
 	delete(missing.Annotations, "kubernetes.io/ingress.class")
@@ -169,7 +169,7 @@ func TestAFinalizerAloneHoldsNothing(t *testing.T) {
 				t.Errorf("members %+v, want the other one alone", b.wanted.Members)
 			}
 			for _, request := range b.ofIngress(t.Context(), b.get("a")) {
-				b.mustPass(membership.Group(request.NamespacedName))
+				b.mustPass(stack.Group(request.NamespacedName))
 			}
 			others := func(event string) bool { return !strings.HasPrefix(event, "a ") }
 			if b.events = slices.DeleteFunc(b.events, others); len(b.events) != 1 {
@@ -296,9 +296,9 @@ func TestADeletedMemberWaitsForATargetGroupThatABindingSaysIsItsOwn(t *testing.T
 }
 
 // needed are how many Secrets groups need.
-type needed map[membership.Group]int
+type needed map[stack.Group]int
 
-func (n needed) Of(_ context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
+func (n needed) Of(_ context.Context, group stack.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
 	n[group] = len(keys)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -61,16 +62,16 @@ func TestOthersAreNotListed(t *testing.T) {
 }
 
 // bindingOf is one with the labels of the group.
-func bindingOf(namespace, name string, group membership.Group, arn string) *v1beta1.TargetGroupBinding {
+func bindingOf(namespace, name string, group stack.Group, arn string) *v1beta1.TargetGroupBinding {
 	return &v1beta1.TargetGroupBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: group.Labels()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: membership.LabelsOf(group)},
 		Spec:       v1beta1.TargetGroupBindingSpec{TargetGroupARN: arn},
 	}
 }
 
 // Anybody can give a binding the labels of a group. Those that may be the group's are seen, so that they go with what they are for.
 func TestWhichBindingsAreAGroups(t *testing.T) {
-	alone := membership.Group{Namespace: "shop", Name: "alone"}
+	alone := stack.Group{Namespace: "shop", Name: "alone"}
 	single := ingressOf("alone", edge)
 	delete(single.Annotations, "alb.ingress.kubernetes.io/group.name")
 	moved := served(ingressOf("moved", other), oldHost, edge)
@@ -81,7 +82,7 @@ func TestWhichBindingsAreAGroups(t *testing.T) {
 		bindingOf("shop", "alone", alone, "gone"), bindingOf("elsewhere", "not-alone", alone, "arn-shop/a-web:80"),
 	}
 	for name, tc := range map[string]struct {
-		group   membership.Group
+		group   stack.Group
 		members []client.Object
 		want    []string
 	}{
@@ -115,7 +116,7 @@ func namespaceOf(name string) client.Object {
 // Whoever may be a member is found: by the group's name, by its finalizer, and by the Ingress's own name.
 func TestWhoMayBeAMemberIsFound(t *testing.T) {
 	ingress := ingressOf("web", edge)
-	ingress.Finalizers = []string{other.Finalizer()}
+	ingress.Finalizers = []string{membership.FinalizerOf(other)}
 	for _, group := range []string{edge.Name, other.Name, ingress.Namespace + "/web"} {
 		found := false
 		for _, value := range ValuesOf(ingress, groupField) {

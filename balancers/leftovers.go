@@ -20,7 +20,6 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -85,10 +84,10 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	return out, err
 }
 
-func groupsNamed(ids []stack.ID) (groups []membership.Group) {
+func groupsNamed(ids []stack.ID) (groups []stack.Group) {
 	for _, id := range ids {
 		if id.Kind == stack.Ingresses {
-			groups = append(groups, membership.GroupNamed(id.Name))
+			groups = append(groups, stack.GroupNamed(id.Name))
 		}
 	}
 	return groups
@@ -96,7 +95,7 @@ func groupsNamed(ids []stack.ID) (groups []membership.Group) {
 
 // isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work. For one
 // that is being deleted nobody makes anything any more; while it has the group's finalizer it is a member.
-func isMentioned(group membership.Group, all []*networkingv1.Ingress) bool {
+func isMentioned(group stack.Group, all []*networkingv1.Ingress) bool {
 	return slices.ContainsFunc(all, func(i *networkingv1.Ingress) bool {
 		switch {
 		case i.DeletionTimestamp != nil:

@@ -66,7 +66,7 @@ func TestWhatIsLeftIsAskedForAtTheStart(t *testing.T) {
 	if err := b.enqueueLeftovers(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := queue.Get(); membership.Group(got.NamespacedName) != edge {
+	if got, _ := queue.Get(); stack.Group(got.NamespacedName) != edge {
 		t.Errorf("group %v, want %v", got, edge)
 	}
 }
@@ -78,14 +78,14 @@ func TestOnlyWhatNobodyAsksForIsCollected(t *testing.T) {
 	named := ingressOf("web", other)
 	named.Annotations = nil
 	named.Spec.IngressClassName = ptr.To("other")
-	web := membership.Group{Namespace: "shop", Name: "web"}
+	web := stack.Group{Namespace: "shop", Name: "web"}
 	going := ingressOf("going", edge)
-	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{other.Finalizer()}
+	going.DeletionTimestamp, going.Finalizers = ptr.To(metav1.Now()), []string{membership.FinalizerOf(other)}
 	left := stack.Stack{TargetGroups: []stack.TargetGroup{{ARN: "tg", Name: "k8s-shop-web-0123456789"}}, SecurityGroups: []stack.SecurityGroup{{ID: "sg"}}}
 	serving := left
 	serving.LoadBalancers = []stack.LoadBalancer{balancer("old", true, 80)}
 	for name, tc := range map[string]struct {
-		group   membership.Group
+		group   stack.Group
 		seen    stack.Stack
 		objects []client.Object
 		want    int // plans

@@ -16,7 +16,6 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -25,7 +24,7 @@ import (
 // told again.
 type memories struct {
 	mu     sync.Mutex // guards the map; a memory is touched by the one pass over its group alone
-	groups map[membership.Group]*memory
+	groups map[stack.Group]*memory
 }
 
 // memory is what is remembered of a group.
@@ -67,11 +66,11 @@ type waiting struct {
 	since time.Time
 }
 
-func (m *memories) of(group membership.Group, now time.Time) *memory {
+func (m *memories) of(group stack.Group, now time.Time) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.groups == nil {
-		m.groups = map[membership.Group]*memory{}
+		m.groups = map[stack.Group]*memory{}
 	}
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
@@ -84,13 +83,13 @@ func (m *memories) of(group membership.Group, now time.Time) *memory {
 }
 
 // knows reports whether something is remembered of the group.
-func (m *memories) knows(group membership.Group) bool {
+func (m *memories) knows(group stack.Group) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.groups[group] != nil
 }
 
-func (m *memories) forget(group membership.Group) {
+func (m *memories) forget(group stack.Group) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.groups, group)

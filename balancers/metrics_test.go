@@ -15,7 +15,7 @@ import (
 
 // A group's metrics say how many members are held, what its load balancer uses and when its first certificate expires. They go with it.
 func TestMetricsOfAGroup(t *testing.T) {
-	group := membership.Group{Name: "metrics"}
+	group := stack.Group{Name: "metrics"}
 	certificates := []string{"default", "late", "early", "given", "default"}
 	balancer := stack.LoadBalancer{ARN: "arn", Scheme: "internal", Listeners: []stack.Listener{
 		{Rules: make([]stack.Rule, 3)}, {Rules: make([]stack.Rule, 2), Certificates: certificates},

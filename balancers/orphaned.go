@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -21,7 +20,7 @@ import (
 
 // Orphan is a group with a load balancer to which no Ingress belongs.
 type Orphan struct {
-	Group         membership.Group
+	Group         stack.Group
 	LoadBalancers []string // names
 	// Since is when it lost its Ingresses, as far as a controller has seen; zero for not known.
 	Since time.Time
@@ -43,9 +42,9 @@ func (r *Reconciler) Orphans(ctx context.Context) (out []Orphan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, owned := groupsNamed(ids), map[membership.Group]bool{}
+	groups, owned := groupsNamed(ids), map[stack.Group]bool{}
 	for _, request := range requestsOf(objects) {
-		owned[membership.Group(request.NamespacedName)] = true
+		owned[stack.Group(request.NamespacedName)] = true
 	}
 	claimed := claimants(objects)
 	counted := 0
@@ -74,7 +73,7 @@ func (r *Reconciler) Orphans(ctx context.Context) (out []Orphan, err error) {
 }
 
 // orphanOf is what is seen of a group, as far as the number of the others does not count. By is who claims it, "" for nobody.
-func (r *Reconciler) orphanOf(group membership.Group, seen *stack.Stack, by string) Orphan {
+func (r *Reconciler) orphanOf(group stack.Group, seen *stack.Stack, by string) Orphan {
 	o := Orphan{Group: group, LoadBalancers: namesOf(seen), Since: orphans.Recorded(seen), Refused: r.foreign(group, seen)}
 	switch {
 	case by == "":
@@ -96,7 +95,7 @@ func namesOf(seen *stack.Stack) (names []string) {
 }
 
 // foreign says that a load balancer of the group has no name of ours, "" if all have.
-func (r *Reconciler) foreign(group membership.Group, seen *stack.Stack) string {
+func (r *Reconciler) foreign(group stack.Group, seen *stack.Stack) string {
 	if names := orphans.Foreign(group, seen); len(names) > 0 {
 		return strings.Join(names, ", ") + " is not a name that targetgate gives: delete it in AWS"
 	}
@@ -149,7 +148,7 @@ type Removal struct {
 
 // Remove makes one pass that deletes what was made for a group without Ingresses, because a user asks for that: also before its time, and
 // where too many have none. The rules of Orphan.Refused hold. What was done before an error is in the answer.
-func (r *Reconciler) Remove(ctx context.Context, group membership.Group) (out Removal, err error) {
+func (r *Reconciler) Remove(ctx context.Context, group stack.Group) (out Removal, err error) {
 	p := r.newPass(group)
 	p.requested = true
 	if p.steps, err = p.removal(ctx); err != nil || len(p.steps) == 0 {

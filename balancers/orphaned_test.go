@@ -13,7 +13,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
@@ -89,7 +88,7 @@ func TestAGroupOfParamsIsDeletedOnRequest(t *testing.T) {
 
 func ownStack(name string) stack.Stack {
 	lb := balancer(name, true, 80)
-	lb.Name = input.LoadBalancerName("prod", membership.GroupNamed(name), annotation.Internal)
+	lb.Name = input.LoadBalancerName("prod", stack.GroupNamed(name), annotation.Internal)
 	return stack.Stack{LoadBalancers: []stack.LoadBalancer{lb}}
 }
 
@@ -119,7 +118,7 @@ func TestARequestDeletesWhatNoIngressNames(t *testing.T) {
 			}
 			var done []string
 			for {
-				removal, err := b.Remove(t.Context(), membership.Group{Namespace: "shop", Name: "0"})
+				removal, err := b.Remove(t.Context(), stack.Group{Namespace: "shop", Name: "0"})
 				done = append(done, removal.Done...)
 				if got := errorText(err); got != tc.want {
 					t.Errorf("error %q, want %q", got, tc.want)
@@ -141,7 +140,7 @@ func TestARequestDeletesWhatNoIngressNames(t *testing.T) {
 // recreate creates an Ingress of ours that is alone in its group.
 func (b *bed) recreate(name string) {
 	b.t.Helper()
-	ingress := ingressOf(name, membership.Group{Namespace: "shop", Name: name})
+	ingress := ingressOf(name, stack.Group{Namespace: "shop", Name: name})
 	delete(ingress.Annotations, annotation.GroupName.FullName())
 	if err := b.Client.Create(b.t.Context(), ingress); err != nil {
 		b.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -128,7 +129,7 @@ func writtenBinding(change steps.Change) (*stack.Binding, bool) {
 
 func (p *pass) thingOf(b *stack.Binding) (of thing, value string) {
 	spec := b.Spec
-	spec.Labels = p.group.Labels()
+	spec.Labels = membership.LabelsOf(p.group)
 	if spec.Networking == nil {
 		spec.Peer = stack.Ref{}
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/contest"
@@ -25,7 +26,7 @@ func TestWhichChangesByOthersAskForAPass(t *testing.T) {
 	ours := served(ingressOf("a", edge), "k8s-a.elb.amazonaws.com", edge)
 	for name, change := range map[string]func(*networkingv1.Ingress){
 		"the finalizer is gone": func(i *networkingv1.Ingress) { i.Finalizers = nil },
-		"another one is":        func(i *networkingv1.Ingress) { i.Finalizers[0] = other.Finalizer() },
+		"another one is":        func(i *networkingv1.Ingress) { i.Finalizers[0] = membership.FinalizerOf(other) },
 		"the status is gone":    func(i *networkingv1.Ingress) { i.Status = networkingv1.IngressStatus{} },
 		"a port has an error":   func(i *networkingv1.Ingress) { i.Status.LoadBalancer.Ingress[0].Ports[0].Error = ptr.To("x") },
 	} {
@@ -40,7 +41,7 @@ func TestWhichChangesByOthersAskForAPass(t *testing.T) {
 		t.Error("our own finalizer asks for a pass")
 	}
 	binding := &v1beta1.TargetGroupBinding{}
-	binding.Labels = edge.Labels()
+	binding.Labels = membership.LabelsOf(edge)
 	if !bindingChanged().Update(event.UpdateEvent{ObjectOld: binding, ObjectNew: &v1beta1.TargetGroupBinding{}}) {
 		t.Error("the labels of a binding are gone, and no pass follows")
 	}
@@ -112,7 +113,7 @@ func TestBindingThatSomebodyElseChangesAgainAndAgain(t *testing.T) {
 	b.see(edge, balancer("a", true, 80))
 	wanted := stack.Binding{Namespace: "shop", Name: "k8s-web", Group: stack.Ref{ID: "arn-web"}, Spec: stack.BindingSpec{Service: "web"}}
 	object := &v1beta1.TargetGroupBinding{}
-	object.Namespace, object.Name, object.Labels, object.Spec.TargetGroupARN = "shop", "k8s-web", edge.Labels(), "arn-web"
+	object.Namespace, object.Name, object.Labels, object.Spec.TargetGroupARN = "shop", "k8s-web", membership.LabelsOf(edge), "arn-web"
 	object.Spec.ServiceRef.Name = "web"
 	if err := b.Client.Create(t.Context(), object); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 
 // Proposal is what a pass over a group would do, and why.
 type Proposal struct {
-	Group membership.Group
+	Group stack.Group
 	// Members belong to the group, in the order of their rules. Leaving ones belong to another group, and stay until that one serves them.
 	Members, Leaving []string
 	// Faults are those of members: one that is no warning holds its member. Overflow are rules for which the quota has no room.
@@ -47,7 +47,7 @@ type Write struct {
 
 // Propose says what a pass over the group would do. It writes nothing, so that of the Reconciler it needs what reads and what plans. A
 // pass that has to wait may do less than what is proposed; what it leaves is proposed again.
-func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Proposal, error) {
+func (r *Reconciler) Propose(ctx context.Context, group stack.Group) (Proposal, error) {
 	p := r.newPass(group)
 	out := Proposal{Group: group}
 	var err error
@@ -74,7 +74,7 @@ func (r *Reconciler) Propose(ctx context.Context, group membership.Group) (Propo
 	})
 	out.Writes = append(out.Writes, statuses{p}.proposed(out.Plan)...)
 	for _, member := range p.members.Inactive {
-		out.Writes = append(out.Writes, Write{membership.NameOf(member), "remove the finalizer " + group.Finalizer()})
+		out.Writes = append(out.Writes, Write{membership.NameOf(member), "remove the finalizer " + membership.FinalizerOf(group)})
 	}
 	return out, nil
 }
@@ -109,7 +109,7 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 
 // GroupsOf are the groups that an object concerns, which may be an Ingress, a Service, an IngressClass or IngressClassParams, in order;
 // those of all Ingresses for nil.
-func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]membership.Group, error) {
+func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]stack.Group, error) {
 	objects, err := r.objects(ctx) // what the functions below only log
 	if err != nil {
 		return nil, err
@@ -118,14 +118,14 @@ func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]memb
 	if object != nil {
 		requests = r.requestsFor(ctx, object)
 	}
-	var out []membership.Group
+	var out []stack.Group
 	strays := membership.Strays(membership.Classify(objects))
 	for _, request := range requests {
-		if _, isNone := strays[membership.Group(request.NamespacedName)]; !isNone {
-			out = append(out, membership.Group(request.NamespacedName))
+		if _, isNone := strays[stack.Group(request.NamespacedName)]; !isNone {
+			out = append(out, stack.Group(request.NamespacedName))
 		}
 	}
-	slices.SortFunc(out, func(a, b membership.Group) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, func(a, b stack.Group) int { return strings.Compare(a.String(), b.String()) })
 	return out, nil
 }
 
@@ -160,7 +160,7 @@ func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []re
 func (p claims) proposed() (out []Write) {
 	for _, member := range p.members.Active {
 		if !p.isClaimed(member.Ingress) {
-			out = append(out, Write{membership.NameOf(member.Ingress), "add the finalizer " + p.group.Finalizer()})
+			out = append(out, Write{membership.NameOf(member.Ingress), "add the finalizer " + membership.FinalizerOf(p.group)})
 		}
 	}
 	return out

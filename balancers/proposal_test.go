@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -26,7 +25,7 @@ func (b *bed) planning() *bed {
 	return b
 }
 
-func (b *bed) propose(group membership.Group) Proposal {
+func (b *bed) propose(group stack.Group) Proposal {
 	b.t.Helper()
 	out, err := b.Propose(b.t.Context(), group)
 	if err != nil {
@@ -135,12 +134,12 @@ func TestGroupsThatAnObjectConcerns(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		object client.Object
-		want   []membership.Group
+		want   []stack.Group
 	}{
-		{"all", nil, []membership.Group{edge, other}},
-		{"an Ingress", plain, []membership.Group{other}},
-		{"an Ingress that moves", moved, []membership.Group{edge, other}},
-		{"a Service", webService(), []membership.Group{edge, other}},
+		{"all", nil, []stack.Group{edge, other}},
+		{"an Ingress", plain, []stack.Group{other}},
+		{"an Ingress that moves", moved, []stack.Group{edge, other}},
+		{"a Service", webService(), []stack.Group{edge, other}},
 	} {
 		got, err := b.GroupsOf(t.Context(), c.object)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {

@@ -47,7 +47,7 @@ type Reconciler struct {
 	// MakePlan says by which steps what is seen becomes what is wanted, and which rules have no room.
 	MakePlan func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow)
 	// SecretChanges calls the function with each group whose Secrets change, until the context ends; nil for never.
-	SecretChanges func(context.Context, func(membership.Group))
+	SecretChanges func(context.Context, func(stack.Group))
 	// Issuer is nil when certificates are issued for nobody.
 	Issuer Issuer
 	// Stacks finds what former processes have left; nil when there may be Ingresses that are not seen.
@@ -97,7 +97,7 @@ type Issuer interface {
 // Secrets reads Secrets that Ingresses name.
 type Secrets interface {
 	// Of has those that a group needs now, in place of those that it needed before.
-	Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret
+	Of(ctx context.Context, group stack.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret
 }
 
 // Applier does steps.
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: shared.Pause}, nil
 	}
 	defer r.Shared.Leave()
-	p := r.newPass(membership.Group(req.NamespacedName))
+	p := r.newPass(stack.Group(req.NamespacedName))
 	err := p.run(ctx)
 	teller{p}.record()
 	gauges{p}.measure(err == nil && !p.failing, r.Clock.Now())
@@ -130,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 
-func (r *Reconciler) newPass(group membership.Group) *pass {
+func (r *Reconciler) newPass(group stack.Group) *pass {
 	now := r.Clock.Now()
 	return &pass{
 		Reconciler: r, group: group, names: map[string]bool{}, unclaimed: map[types.UID]bool{}, lingering: map[string]error{},
@@ -139,14 +139,14 @@ func (r *Reconciler) newPass(group membership.Group) *pass {
 	}
 }
 
-func (r *Reconciler) idOf(group membership.Group) stack.ID {
+func (r *Reconciler) idOf(group stack.Group) stack.ID {
 	return stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()}
 }
 
 // pass is one pass over a group.
 type pass struct {
 	*Reconciler
-	group   membership.Group
+	group   stack.Group
 	id      stack.ID
 	memory  *memory
 	members membership.Members

@@ -33,7 +33,7 @@ func refusedWith(change steps.Change, code string) apply.Result {
 func TestAMemberHasItsFinalizerFirstAndItsStatusWhileTheLoadBalancerIsProvisioned(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("a", edge))
 	b.apply = func(apply.Pass) apply.Result {
-		if got := b.get("a").Finalizers; !slices.Contains(got, edge.Finalizer()) {
+		if got := b.get("a").Finalizers; !slices.Contains(got, membership.FinalizerOf(edge)) {
 			t.Errorf("finalizers %v when AWS is called", got)
 		}
 		b.see(edge, balancer("new", false, 443, 80))
@@ -253,11 +253,11 @@ func TestAMemberThatMovesIsServedByEitherGroup(t *testing.T) {
 	if b.mustPass(other); hostname(b.get("a")) != newHost {
 		t.Errorf("its status is %s, want its new load balancer", hostname(b.get("a")))
 	}
-	if b.mustPass(edge); !slices.Contains(b.get("a").Finalizers, edge.Finalizer()) || len(b.wanted.Members) != 1 {
+	if b.mustPass(edge); !slices.Contains(b.get("a").Finalizers, membership.FinalizerOf(edge)) || len(b.wanted.Members) != 1 {
 		t.Errorf("it is let go while clients may know its old load balancer")
 	}
 	b.clock.Step(DefaultSettleTime)
-	if b.mustPass(edge); slices.Contains(b.get("a").Finalizers, edge.Finalizer()) || len(b.wanted.Members) != 0 {
+	if b.mustPass(edge); slices.Contains(b.get("a").Finalizers, membership.FinalizerOf(edge)) || len(b.wanted.Members) != 0 {
 		t.Errorf("it is not let go: finalizers %v", b.get("a").Finalizers)
 	}
 	if hostname(b.get("a")) != newHost {
@@ -358,7 +358,7 @@ func TestATargetGroupThatNeverGetsHealthyHoldsUpNoOther(t *testing.T) {
 
 // Rules 12 and 15: the load balancer keeps what targets let in, for a while, and members are told whose targets let in nothing else.
 func TestTargetsThatLetInNothingElseAreToldAndNotAwaitedForEver(t *testing.T) {
-	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "k8s-b", Labels: edge.Labels(), Generation: 1}}
+	binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "k8s-b", Labels: membership.LabelsOf(edge), Generation: 1}}
 	binding.Spec = v1beta1.TargetGroupBindingSpec{TargetGroupARN: "arn-" + part("b"), Networking: &v1beta1.TargetGroupBindingNetworking{}}
 	b := newBed(t, webService(), served(ingressOf("a", edge), oldHost, edge), served(ingressOf("b", edge), oldHost, edge), binding)
 	b.see(edge, balancer("old", true, 80))
@@ -439,7 +439,7 @@ func TestImplicitGroupsHaveOneMember(t *testing.T) {
 	a := ingressOf("a", edge)
 	delete(a.Annotations, "alb.ingress.kubernetes.io/group.name")
 	b := newBed(t, webService(), a, ingressOf("b", edge))
-	b.mustPass(membership.Group{Namespace: "shop", Name: "a"})
+	b.mustPass(stack.Group{Namespace: "shop", Name: "a"})
 	if len(b.wanted.Members) != 1 || b.wanted.ID.Name != "shop/a" || !slices.Equal(b.get("a").Finalizers, []string{"ingress.k8s.aws/resources"}) {
 		t.Errorf("wanted %+v, finalizers %v", b.wanted, b.get("a").Finalizers)
 	}

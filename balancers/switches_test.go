@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Admission may be down, or be passed in several steps: a new member that a switch forbids is no part of the group, whatever finalizers
@@ -18,7 +19,7 @@ import (
 func TestASwitchHoldsInEachPass(t *testing.T) {
 	group := membership.Switches{ForbidGroupName: true}
 	class := membership.Switches{ForbidClassAnnotation: true}
-	own := membership.Group{Namespace: "shop", Name: "a"}
+	own := stack.Group{Namespace: "shop", Name: "a"}
 	const host = "k8s-edge.elb.amazonaws.com"
 	for name, tc := range map[string]struct {
 		switches membership.Switches
@@ -46,7 +47,7 @@ func TestASwitchHoldsInEachPass(t *testing.T) {
 			}
 			b.Switches = tc.switches
 			for _, request := range b.ofIngress(t.Context(), tc.ingress) {
-				b.mustPass(membership.Group(request.NamespacedName))
+				b.mustPass(stack.Group(request.NamespacedName))
 			}
 			b.mustPass(edge)
 			var members []string

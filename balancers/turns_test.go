@@ -12,7 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
@@ -20,13 +20,13 @@ func TestTheTenantOfAGroup(t *testing.T) {
 	away := ingressOf("away", edge)
 	away.Namespace = "elsewhere"
 	b := newBed(t, webService(), ingressOf("a", edge), away)
-	want := func(group membership.Group, want, when string) {
+	want := func(group stack.Group, want, when string) {
 		t.Helper()
 		if got := b.tenants.Of(requestOf(group)); got != want {
 			t.Errorf("%s, a pass takes the turn of %q, want %q", when, got, want)
 		}
 	}
-	want(membership.Group{Namespace: "shop", Name: "a"}, "shop", "of a group with a namespace")
+	want(stack.Group{Namespace: "shop", Name: "a"}, "shop", "of a group with a namespace")
 	want(edge, "group edge", "while no member is known")
 	b.ofIngress(t.Context(), b.get("a"))
 	want(edge, "shop", "when one member is known")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -29,13 +28,13 @@ func (b *bed) vanish(name string) *networkingv1.Ingress {
 
 // Rule 33: what was made for an Ingress goes with it, though somebody took its finalizer off.
 func TestAnIngressThatVanishesIsCleanedUp(t *testing.T) {
-	web := membership.Group{Namespace: "shop", Name: "web"}
+	web := stack.Group{Namespace: "shop", Name: "web"}
 	alone := func(i *networkingv1.Ingress) *networkingv1.Ingress {
 		delete(i.Annotations, annotation.GroupName.FullName())
 		return i
 	}
 	for name, tc := range map[string]struct {
-		group    membership.Group
+		group    stack.Group
 		ingress  *networkingv1.Ingress
 		do       func(b *bed)
 		told     bool // the watch tells how Ingresses go
@@ -126,8 +125,8 @@ func (b *bed) move(name, group string) {
 // Rule 15: an Ingress that was replaced by one of another group is served by the old one until the new one serves it, with its finalizer or
 // without.
 func TestAnIngressThatIsReplacedIntoAnotherGroupIsServed(t *testing.T) {
-	web := membership.Group{Namespace: "shop", Name: "web"}
-	for name, from := range map[string]membership.Group{"from a group": edge, "from its own": web} {
+	web := stack.Group{Namespace: "shop", Name: "web"}
+	for name, from := range map[string]stack.Group{"from a group": edge, "from its own": web} {
 		t.Run(name, func(t *testing.T) {
 			ingress := ingressOf("web", from)
 			if !from.IsExplicit() {

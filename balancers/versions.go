@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/plan/actions"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -100,7 +99,7 @@ func (m *memory) noteVersion(change steps.Change) {
 
 // enqueueSecretChanges requests passes over groups whose Secrets change.
 func (r *Reconciler) enqueueSecretChanges(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	r.SecretChanges(ctx, func(group membership.Group) {
+	r.SecretChanges(ctx, func(group stack.Group) {
 		queue.Add(requestOf(group))
 	})
 	return nil

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // requests are those of all groups that Ingresses of the options, of which these holds, belong to or have the finalizer of. Each group is
@@ -44,7 +45,7 @@ func requestsOf(objects membership.Objects) (out []reconcile.Request) {
 	return out
 }
 
-func requestOf(group membership.Group) reconcile.Request {
+func requestOf(group stack.Group) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName(group)}
 }
 
@@ -108,7 +109,7 @@ func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []rec
 
 // mayBind reports whether the group may have bindings in the namespace: an Ingress there belongs to it or has its finalizer, or none does
 // anywhere any longer, and the group's end is worked on.
-func (r *Reconciler) mayBind(ctx context.Context, group membership.Group, namespace string) bool {
+func (r *Reconciler) mayBind(ctx context.Context, group stack.Group, namespace string) bool {
 	if !group.IsExplicit() {
 		return namespace == group.Namespace
 	}
@@ -145,7 +146,7 @@ func ingressChanged() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			held := membership.GroupsHeld(client.ObjectKeyFromObject(e.ObjectNew), e.ObjectNew.GetFinalizers())
 			return slices.ContainsFunc(membership.GroupsHeld(client.ObjectKeyFromObject(e.ObjectOld), e.ObjectOld.GetFinalizers()),
-				func(group membership.Group) bool { return !slices.Contains(held, group) })
+				func(group stack.Group) bool { return !slices.Contains(held, group) })
 		},
 	})
 }

@@ -17,20 +17,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func TestWhichGroupsAChangeConcerns(t *testing.T) {
-	classed := ingressOf("classed", membership.Group{Name: "classed"})
+	classed := ingressOf("classed", stack.Group{Name: "classed"})
 	delete(classed.Annotations, "kubernetes.io/ingress.class")
 	classed.Spec.IngressClassName = ptr.To("public")
-	api := ingressOf("api", membership.Group{Name: "api"})
+	api := ingressOf("api", stack.Group{Name: "api"})
 	api.Spec.Rules[0].HTTP.Paths[0].Backend.Service = &networkingv1.IngressServiceBackend{Name: "forward", Port: networkingv1.ServiceBackendPort{Name: "use-annotation"}}
 	api.Annotations["alb.ingress.kubernetes.io/actions.forward"] = `{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"api","servicePort":80}]}}`
-	foreign := ingressOf("foreign", membership.Group{Name: "foreign"})
+	foreign := ingressOf("foreign", stack.Group{Name: "foreign"})
 	foreign.Annotations["kubernetes.io/ingress.class"] = "nginx"
-	away := ingressOf("away", membership.Group{Name: "away"})
+	away := ingressOf("away", stack.Group{Name: "away"})
 	away.Namespace = "elsewhere"
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "public"},
@@ -44,7 +45,7 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 	service := func(name string) *corev1.Service {
 		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	}
-	gone, never := membership.Group{Name: "gone"}, membership.Group{Name: "never"}
+	gone, never := stack.Group{Name: "gone"}, stack.Group{Name: "never"}
 	b.memories.of(gone, b.clock.Now())
 	b.memories.of(edge, b.clock.Now())
 	binding := func(namespace string, labels map[string]string) *v1beta1.TargetGroupBinding {
@@ -52,7 +53,7 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 	}
 	deleted := served(ingressOf("deleted", edge), "", edge)
 	deleted.DeletionTimestamp = ptr.To(metav1.Now())
-	ctx, alone := t.Context(), membership.Group{Namespace: "shop", Name: "a"}
+	ctx, alone := t.Context(), stack.Group{Namespace: "shop", Name: "a"}
 	for name, tc := range map[string]struct {
 		got  []reconcile.Request
 		want []string
@@ -67,13 +68,13 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 		"params":                                                    {b.ofParams(ctx, params), []string{"/api", "/away", "/classed", "/edge", "/other"}},
 		"params that no class names":                                {b.ofParams(ctx, &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), nil},
 		"a namespace":                                               {b.ofNamespace(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}), []string{"/away"}},
-		"a binding of a group":                                      {b.ofBinding(ctx, binding("shop", edge.Labels())), []string{"/edge"}},
-		"a binding of a group that is left":                         {b.ofBinding(ctx, binding("shop", other.Labels())), []string{"/other"}},
-		"a binding with the labels of others' group":                {b.ofBinding(ctx, binding("elsewhere", edge.Labels())), nil},
-		"a binding of a group that ends":                            {b.ofBinding(ctx, binding("elsewhere", gone.Labels())), []string{"/gone"}},
-		"a binding of a group that there is not":                    {b.ofBinding(ctx, binding("elsewhere", never.Labels())), nil},
-		"a binding of one Ingress":                                  {b.ofBinding(ctx, binding("shop", alone.Labels())), []string{"shop/a"}},
-		"a binding with the labels of an Ingress elsewhere":         {b.ofBinding(ctx, binding("elsewhere", alone.Labels())), nil},
+		"a binding of a group":                                      {b.ofBinding(ctx, binding("shop", membership.LabelsOf(edge))), []string{"/edge"}},
+		"a binding of a group that is left":                         {b.ofBinding(ctx, binding("shop", membership.LabelsOf(other))), []string{"/other"}},
+		"a binding with the labels of others' group":                {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(edge))), nil},
+		"a binding of a group that ends":                            {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(gone))), []string{"/gone"}},
+		"a binding of a group that there is not":                    {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(never))), nil},
+		"a binding of one Ingress":                                  {b.ofBinding(ctx, binding("shop", membership.LabelsOf(alone))), []string{"shop/a"}},
+		"a binding with the labels of an Ingress elsewhere":         {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(alone))), nil},
 		"a binding that users made":                                 {b.ofBinding(ctx, binding("shop", map[string]string{"a": "b"})), nil},
 		"a binding with half a label":                               {b.ofBinding(ctx, binding("shop", map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
 	} {

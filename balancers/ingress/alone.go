@@ -15,13 +15,14 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // CheckAlone is what is wrong with a member as far as it shows without AWS and without the rest of its group. A Service that is not there
 // is no fault: it may come.
 func CheckAlone(
-	group membership.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
+	group stack.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []fault.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
 	in.Bound()
@@ -32,7 +33,7 @@ func CheckAlone(
 
 // CheckParams is what is wrong with params as far as it shows without AWS and without an Ingress of their class.
 func CheckParams(params *v1beta1.IngressClassParams, options input.Options) []fault.Fault {
-	member, group := membership.Member{Ingress: &networkingv1.Ingress{}, Params: params}, membership.Group{}
+	member, group := membership.Member{Ingress: &networkingv1.Ingress{}, Params: params}, stack.Group{}
 	if params.Spec.Group != nil {
 		group.Name = params.Spec.Group.Name
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // What AWS alone knows is taken for granted, and so are Services that may come.
@@ -46,7 +47,7 @@ func TestCheckAlone(t *testing.T) {
 			for key, value := range tc.annotations {
 				annotations[annotation.Prefix+key] = value
 			}
-			faults := CheckAlone(membership.Group{Name: "edge"}, membership.Member{Ingress: plain(annotations)}, nil, input.DefaultOptions("prod", "vpc-1"))
+			faults := CheckAlone(stack.Group{Name: "edge"}, membership.Member{Ingress: plain(annotations)}, nil, input.DefaultOptions("prod", "vpc-1"))
 			if tc.want == "" && len(faults) > 0 || tc.want != "" && (len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want)) {
 				t.Errorf("faults %v, want one of %q", faults, tc.want)
 			}
@@ -57,15 +58,15 @@ func TestCheckAlone(t *testing.T) {
 // Names of Ingresses may have 253 characters, labels of bindings 63 and tags of target groups 256.
 func TestLongNames(t *testing.T) {
 	for name, tc := range map[string]struct {
-		group membership.Group
+		group stack.Group
 		name  string
 		want  string // of the only fault, "" for none
 	}{
-		"a label's longest":    {group: membership.Group{Namespace: "shop", Name: strings.Repeat("a", 63)}, name: strings.Repeat("a", 63)},
-		"longer than a label":  {group: membership.Group{Namespace: "shop", Name: strings.Repeat("a", 64)}, name: strings.Repeat("a", 64), want: "has 64 characters, and an Ingress without a group may have 63"},
-		"a tag's longest":      {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 256-len("shop/-a:80"))},
-		"longer than a tag":    {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 257-len("shop/-a:80")), want: "would have 257 characters, and AWS allows 256"},
-		"a member with a name": {group: membership.Group{Name: "edge"}, name: strings.Repeat("a", 64)},
+		"a label's longest":    {group: stack.Group{Namespace: "shop", Name: strings.Repeat("a", 63)}, name: strings.Repeat("a", 63)},
+		"longer than a label":  {group: stack.Group{Namespace: "shop", Name: strings.Repeat("a", 64)}, name: strings.Repeat("a", 64), want: "has 64 characters, and an Ingress without a group may have 63"},
+		"a tag's longest":      {group: stack.Group{Name: "edge"}, name: strings.Repeat("a", 256-len("shop/-a:80"))},
+		"longer than a tag":    {group: stack.Group{Name: "edge"}, name: strings.Repeat("a", 257-len("shop/-a:80")), want: "would have 257 characters, and AWS allows 256"},
+		"a member with a name": {group: stack.Group{Name: "edge"}, name: strings.Repeat("a", 64)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := three(t)

@@ -30,7 +30,7 @@ import (
 func three(t testing.TB) input.Input {
 	t.Helper()
 	in := input.Input{
-		Group:   membership.Group{Name: "edge"},
+		Group:   stack.Group{Name: "edge"},
 		Options: input.DefaultOptions("prod-1", "vpc-1"),
 		AWS: lookup.Answers{Subnets: vpcSubnets(), Certificates: []lookup.Certificate{
 			{ARN: "arn:acm:wild", Domains: []string{"*.example.com"}},

@@ -14,7 +14,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -38,7 +37,7 @@ func frontOf(s stack.Stack) (lines []string) {
 
 func TestFront(t *testing.T) {
 	const check = ", check {Port:traffic-port Protocol:HTTP Path:/ Interval:15 Timeout:5 Healthy:2 Unhealthy:2 Matcher:200}"
-	name := stack.FrontName(input.LoadBalancerName("prod-1", membership.Group{Name: "edge"}, annotation.Internal))
+	name := stack.FrontName(input.LoadBalancerName("prod-1", stack.Group{Name: "edge"}, annotation.Internal))
 	first := name + " internal ipv4 subnets [subnet-a2 subnet-b2] [] groups [{ ManagedLBSecurityGroup} { backend-sg}]"
 	for name, tc := range map[string]struct {
 		annotations [3]string // name=value;name=value of each member
@@ -380,7 +379,7 @@ func TestFrontNames(t *testing.T) {
 		t.Error(got)
 	}
 	in := three(t)
-	in.Group = membership.Group{Namespace: "shop", Name: "checkout-web"}
+	in.Group = stack.Group{Namespace: "shop", Name: "checkout-web"}
 	in.Members = in.Members[:1]
 	annotate(&in, 0, annotation.Prefix+"enable-frontend-nlb", "true")
 	built, faults := Build(in)

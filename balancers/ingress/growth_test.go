@@ -19,7 +19,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -68,7 +67,7 @@ func TestSharedAnnotationsAreParsedOnce(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				input.NeedsOf(in)
 				_ = CheckConditions(b)
-				CheckAlone(membership.Group{Name: "edge"}, in.Members[1], in.Services, in.Options)
+				CheckAlone(stack.Group{Name: "edge"}, in.Members[1], in.Services, in.Options)
 				Build(in)
 				runtime.ReadMemStats(&after)
 				return float64(after.TotalAlloc - before.TotalAlloc)

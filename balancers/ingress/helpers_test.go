@@ -12,6 +12,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 func byName(services ...*corev1.Service) map[types.NamespacedName]*corev1.Service {
@@ -23,7 +24,7 @@ func byName(services ...*corev1.Service) map[types.NamespacedName]*corev1.Servic
 }
 
 // membersOf are the members of the only group of these Ingresses, which say their group or class themselves.
-func membersOf(t testing.TB, objects membership.Objects, ingresses []*networkingv1.Ingress) (membership.Group, []membership.Member) {
+func membersOf(t testing.TB, objects membership.Objects, ingresses []*networkingv1.Ingress) (stack.Group, []membership.Member) {
 	t.Helper()
 	objects.Ingresses = ingresses
 	groups := membership.Groups(membership.Classify(objects))
@@ -33,7 +34,7 @@ func membersOf(t testing.TB, objects membership.Objects, ingresses []*networking
 	for group, members := range groups {
 		return group, members.Active
 	}
-	return membership.Group{}, nil
+	return stack.Group{}, nil
 }
 
 // vpcSubnets are two public and two private subnets in two zones, with role tags.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -20,7 +19,7 @@ import (
 func TestNobodyTakesTheNameOfAnotherGroup(t *testing.T) {
 	own := three(t)
 	cluster, group := own.Options.Cluster, own.Group
-	other := input.LoadBalancerName(cluster, membership.Group{Namespace: "bank", Name: "web"}, annotation.Internal)
+	other := input.LoadBalancerName(cluster, stack.Group{Namespace: "bank", Name: "web"}, annotation.Internal)
 	for name, tc := range map[string]struct {
 		name, seen string // seen is the name of the load balancer that is there, "" for none
 		held       bool

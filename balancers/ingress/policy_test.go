@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -64,7 +65,7 @@ func TestParamsAreAPolicy(t *testing.T) {
 			}
 			objects.Ingresses = []*networkingv1.Ingress{ingress}
 			groups := membership.Groups(membership.Classify(objects))
-			members, in := groups[membership.Group{Name: "team-a"}]
+			members, in := groups[stack.Group{Name: "team-a"}]
 			if in != tc.in || !in && len(groups) > 0 {
 				t.Fatalf("groups %v, want it to be in team-a: %t", groups, tc.in)
 			}
@@ -72,7 +73,7 @@ func TestParamsAreAPolicy(t *testing.T) {
 				return
 			}
 			built, faults := Build(input.Input{
-				Group: membership.Group{Name: "team-a"}, Members: members.Active, AWS: policyAWS(), Options: input.DefaultOptions("staging", "vpc-1"),
+				Group: stack.Group{Name: "team-a"}, Members: members.Active, AWS: policyAWS(), Options: input.DefaultOptions("staging", "vpc-1"),
 			})
 			b := built.LoadBalancers[0]
 			if b.Scheme != "internal" || len(b.SecurityGroups) != 1 || b.SecurityGroups[0].ID != "sg-0123456789abcdef0" ||

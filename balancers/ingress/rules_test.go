@@ -314,7 +314,7 @@ func TestRules(t *testing.T) {
 				ingress.Annotations[annotation.Prefix+key] = value
 			}
 			in := input.Input{
-				Group: membership.Group{Namespace: "shop", Name: "web"}, Members: []membership.Member{{Ingress: ingress}},
+				Group: stack.Group{Namespace: "shop", Name: "web"}, Members: []membership.Member{{Ingress: ingress}},
 				AWS:     lookup.Answers{Subnets: vpcSubnets(), TargetGroups: map[string]lookup.Named{"named": {ARN: "arn:named"}}},
 				Options: input.DefaultOptions("prod-1", "vpc-1"),
 				Services: byName(fixture.Parse[corev1.Service](t, `

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -18,7 +17,7 @@ var groupName = regexp.MustCompile(`^k8s-[A-Za-z0-9]*(-[A-Za-z0-9]*)?-[0-9a-f]{1
 
 // IsNamed reports whether a load balancer has a name that a controller gives those of the group, and not one that a user has chosen: none
 // that a user chooses may begin as these do. What is hashed into one that was made because others had its name is not known any more.
-func IsNamed(group membership.Group, balancer *stack.LoadBalancer) bool {
+func IsNamed(group stack.Group, balancer *stack.LoadBalancer) bool {
 	like := stack.Name(input.PartsOf(group))
 	readable := strings.LastIndex(like, "-") + 1
 	if balancer.Network {
@@ -37,7 +36,7 @@ func blankHex(r rune) rune {
 }
 
 // Foreign are the names of the load balancers of a stack that have another one.
-func Foreign(group membership.Group, seen *stack.Stack) (foreign []string) {
+func Foreign(group stack.Group, seen *stack.Stack) (foreign []string) {
 	for _, s := range seen.All() {
 		for i := range s.LoadBalancers {
 			if !IsNamed(group, &s.LoadBalancers[i]) {
@@ -50,7 +49,7 @@ func Foreign(group membership.Group, seen *stack.Stack) (foreign []string) {
 
 // KeepNamed leaves out of a stack the target groups without a name, and the security groups without a name or description, that a
 // controller gives them: tags alone do not make them ours.
-func KeepNamed(cluster string, group membership.Group, seen *stack.Stack) {
+func KeepNamed(cluster string, group stack.Group, seen *stack.Stack) {
 	for _, s := range seen.All() {
 		s.TargetGroups = slices.DeleteFunc(slices.Clone(s.TargetGroups), func(g stack.TargetGroup) bool { return !groupName.MatchString(g.Name) })
 		s.SecurityGroups = slices.DeleteFunc(slices.Clone(s.SecurityGroups), func(g stack.SecurityGroup) bool {

@@ -9,13 +9,12 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Whatever name a load balancer has got from a controller, nothing more than the name and the group is needed to find that out.
 func TestTheNamesOfAGroupAreKnown(t *testing.T) {
-	for _, group := range []membership.Group{
+	for _, group := range []stack.Group{
 		{Name: "edge"}, {Name: strings.Repeat("long", 9)}, {Namespace: "shop", Name: "web"}, {Namespace: "a-b-c-d-e-f-g-h-i", Name: "x"},
 	} {
 		var names []string

@@ -233,7 +233,7 @@ func measure(name string, ingresses []*networkingv1.Ingress, n int) (out figure,
 		}
 		return float64(time.Since(begin).Microseconds()) / 1000
 	}
-	ctx, group := context.Background(), membership.Group{Name: "edge"}
+	ctx, group := context.Background(), stack.Group{Name: "edge"}
 	var proposal balancers.Proposal
 	out.Pass = took(func() (err error) { proposal, err = reconciler.Propose(ctx, group); return err })
 	out.Calls = aws.calls

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -20,10 +19,10 @@ func TestTheListOfOrphansSaysWhatBecomesOfEach(t *testing.T) {
 	since := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
 	gone := steps.Plan{{Why: "no member wants it", Change: steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn", Part: "LoadBalancer"}}}}
 	list := []balancers.Orphan{
-		{Group: membership.Group{Name: "a"}, LoadBalancers: []string{"k8s-a"}, Since: since, Due: since.Add(24 * time.Hour), Plan: gone},
-		{Group: membership.Group{Name: "b"}, LoadBalancers: []string{"k8s-b", "k8s-b-2"}},
-		{Group: membership.Group{Name: "c"}, LoadBalancers: []string{"k8s-c"}, Kept: "--orphan-grace is 0"},
-		{Group: membership.Group{Name: "d"}, LoadBalancers: []string{"mine"}, Kept: "mine is not ours", Refused: "mine is not ours"},
+		{Group: stack.Group{Name: "a"}, LoadBalancers: []string{"k8s-a"}, Since: since, Due: since.Add(24 * time.Hour), Plan: gone},
+		{Group: stack.Group{Name: "b"}, LoadBalancers: []string{"k8s-b", "k8s-b-2"}},
+		{Group: stack.Group{Name: "c"}, LoadBalancers: []string{"k8s-c"}, Kept: "--orphan-grace is 0"},
+		{Group: stack.Group{Name: "d"}, LoadBalancers: []string{"mine"}, Kept: "mine is not ours", Refused: "mine is not ours"},
 	}
 	var out strings.Builder
 	if err := OrphansOf(list, "").Text(&out); err != nil {

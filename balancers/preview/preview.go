@@ -15,7 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Preview is for one question: what it has read of the cluster once it does not read again.
@@ -40,7 +40,7 @@ func (p *Preview) Group(ctx context.Context, name string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	groups = slices.DeleteFunc(groups, func(g membership.Group) bool { return g.String() != name })
+	groups = slices.DeleteFunc(groups, func(g stack.Group) bool { return g.String() != name })
 	if len(groups) == 0 {
 		return Report{}, fmt.Errorf("no Ingress belongs to group %q, or has left it and is still there", name)
 	}
@@ -73,7 +73,7 @@ func (p *Preview) Objects(ctx context.Context, objects []client.Object) (Report,
 }
 
 func (p *Preview) concerned(ctx context.Context, objects []client.Object) (Report, error) {
-	var groups []membership.Group
+	var groups []stack.Group
 	var notes []string
 	asked := map[string]bool{}
 	for _, object := range objects {
@@ -89,14 +89,14 @@ func (p *Preview) concerned(ctx context.Context, objects []client.Object) (Repor
 			}
 		}
 	}
-	slices.SortFunc(groups, func(a, b membership.Group) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(groups, func(a, b stack.Group) int { return strings.Compare(a.String(), b.String()) })
 	report, err := p.report(ctx, slices.Compact(groups), func(name string) bool { return asked[name] })
 	report.Notes = append(report.Notes, notes...)
 	return report, err
 }
 
 // report asks about the groups, and has the faults of those Ingresses without a group of which these holds.
-func (p *Preview) report(ctx context.Context, groups []membership.Group, these func(string) bool) (Report, error) {
+func (p *Preview) report(ctx context.Context, groups []stack.Group, these func(string) bool) (Report, error) {
 	report := Report{Groups: []Group{}}
 	strays, err := p.Reconciler.Strays(ctx)
 	if err != nil {

@@ -172,14 +172,14 @@ func TestTheReportOfAGroup(t *testing.T) {
 
 // A binding is found by its group, as a pass finds it.
 func TestBindingsThatAreThereArePlannedFor(t *testing.T) {
-	binding := func(name string, group membership.Group) *v1beta1.TargetGroupBinding {
+	binding := func(name string, group stack.Group) *v1beta1.TargetGroupBinding {
 		return &v1beta1.TargetGroupBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: group.Labels()},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: membership.LabelsOf(group)},
 			Spec:       v1beta1.TargetGroupBindingSpec{TargetGroupARN: "arn-gone"},
 		}
 	}
 	p := newPreview(t, &account{}, webService+ingressOf("a"),
-		binding("its-own", membership.Group{Name: "edge"}), binding("another", membership.Group{Name: "other"}))
+		binding("its-own", stack.Group{Name: "edge"}), binding("another", stack.Group{Name: "other"}))
 	got := text(t, must(t)(p.Group(t.Context(), "edge")))
 	if !strings.Contains(got, "delete binding shop/its-own") || strings.Contains(got, "another") {
 		t.Errorf("want the binding without a target group deleted, and none of another group:\n%s", got)

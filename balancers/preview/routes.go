@@ -117,7 +117,7 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 		}
 	}
 	for _, group := range membership.GroupsHeld(client.ObjectKeyFromObject(object), object.Finalizers) {
-		r.Finalizers = append(r.Finalizers, group.Finalizer())
+		r.Finalizers = append(r.Finalizers, membership.FinalizerOf(group))
 	}
 	if r.Unsure {
 		return nil
@@ -168,9 +168,9 @@ func (p *places) add(r *Routes, text string, port int32) {
 
 // bind finds the bindings of the member's Services in its group. Of several Ingresses with one Service all bindings are taken: they have
 // the same pods.
-func (r *Routes) bind(ctx context.Context, c client.Client, group membership.Group, wanted stack.Stack, member string) error {
+func (r *Routes) bind(ctx context.Context, c client.Client, group stack.Group, wanted stack.Stack, member string) error {
 	var there v1beta1.TargetGroupBindingList
-	if err := c.List(ctx, &there, client.MatchingLabels(group.Labels())); err != nil {
+	if err := c.List(ctx, &there, client.MatchingLabels(membership.LabelsOf(group))); err != nil {
 		return fmt.Errorf("listing TargetGroupBindings: %w", err)
 	}
 	names := map[served][]string{}
@@ -289,7 +289,7 @@ func (nowhere) Lookup(_ context.Context, _ stack.ID, needs lookup.Needs) (lookup
 	return out, nil
 }
 
-func (nowhere) Of(_ context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
+func (nowhere) Of(_ context.Context, _ stack.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
 	out := map[types.NamespacedName]lookup.Secret{}
 	for _, key := range keys {
 		out[key] = lookup.Secret{ClientID: "any", Secret: "any"}

@@ -21,12 +21,13 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 func bindingOf(name, service string, port int32) *v1beta1.TargetGroupBinding {
 	b := &v1beta1.TargetGroupBinding{}
-	b.Namespace, b.Name, b.Labels = "shop", name, membership.Group{Name: "edge"}.Labels()
+	b.Namespace, b.Name, b.Labels = "shop", name, membership.LabelsOf(stack.Group{Name: "edge"})
 	b.Spec.ServiceRef = v1beta1.ServiceReference{Name: service, Port: intstr.FromInt32(port)}
 	return b
 }

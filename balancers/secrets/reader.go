@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Reader reads Secrets once, for those who only ask what would be done, with their own rights.
@@ -24,7 +24,7 @@ type Reader struct {
 }
 
 // Of has the Secrets of these keys.
-func (r *Reader) Of(ctx context.Context, _ membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
+func (r *Reader) Of(ctx context.Context, _ stack.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
 	out := make(map[types.NamespacedName]lookup.Secret, len(keys))
 	for _, key := range keys {
 		secret := &corev1.Secret{}

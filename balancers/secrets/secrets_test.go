@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 func secret(id string) *corev1.Secret {
@@ -36,9 +36,9 @@ var key = types.NamespacedName{Namespace: "shop", Name: "idp"}
 func TestGroupsHearOfTheirSecrets(t *testing.T) {
 	client := fake.NewClientset()
 	w := &Watcher{Client: client}
-	heard := make(chan membership.Group, 10)
-	w.Start(t.Context(), func(group membership.Group) { heard <- group })
-	group := membership.Group{Name: "edge"}
+	heard := make(chan stack.Group, 10)
+	w.Start(t.Context(), func(group stack.Group) { heard <- group })
+	group := stack.Group{Name: "edge"}
 	get := func() lookup.Secret { return w.Of(t.Context(), group, []types.NamespacedName{key})[key] }
 	await := func(id string) {
 		t.Helper()
@@ -80,8 +80,8 @@ func TestGroupsHearOfTheirSecrets(t *testing.T) {
 // Two groups need one Secret: it is watched until neither does.
 func TestASecretIsWatchedAsLongAsItIsNeeded(t *testing.T) {
 	w := &Watcher{Client: fake.NewClientset(secret("id"))}
-	w.Start(t.Context(), func(membership.Group) {})
-	one, two := membership.Group{Name: "one"}, membership.Group{Name: "two"}
+	w.Start(t.Context(), func(stack.Group) {})
+	one, two := stack.Group{Name: "one"}, stack.Group{Name: "two"}
 	w.Of(t.Context(), one, []types.NamespacedName{key})
 	w.Of(t.Context(), two, []types.NamespacedName{key})
 	w.Of(t.Context(), one, nil)
@@ -93,8 +93,8 @@ func TestASecretIsWatchedAsLongAsItIsNeeded(t *testing.T) {
 // Each watch costs memory, and whoever may write Ingresses can name any number of Secrets. Other namespaces have watches of their own.
 func TestSecretsOfANamespaceAreWatchedUpToABound(t *testing.T) {
 	w := &Watcher{Client: fake.NewClientset(secret("id"))}
-	w.Start(t.Context(), func(membership.Group) {})
-	many, one := membership.Group{Name: "many"}, membership.Group{Name: "one"}
+	w.Start(t.Context(), func(stack.Group) {})
+	many, one := stack.Group{Name: "many"}, stack.Group{Name: "one"}
 	keys := []types.NamespacedName{{Namespace: "away", Name: "idp"}}
 	for n := range mostWatched + 1 {
 		keys = append(keys, types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("a-", n)})
@@ -132,7 +132,7 @@ func (forbidding) Get(context.Context, client.ObjectKey, client.Object, ...clien
 // Whoever asks may lack a right that targetgate has.
 func TestAReaderBlamesNoOneElseForItsOwnRights(t *testing.T) {
 	r := &Reader{Client: forbidding{}}
-	got := r.Of(t.Context(), membership.Group{}, []types.NamespacedName{key})[key]
+	got := r.Of(t.Context(), stack.Group{}, []types.NamespacedName{key})[key]
 	if !strings.HasPrefix(got.Reason, "may not be read by you") || strings.Contains(got.Reason, "service account") {
 		t.Errorf("%q, want it said of whoever asks", got.Reason)
 	}

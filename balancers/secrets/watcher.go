@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Watcher reads Secrets for groups, and looks out for their changes. It is safe for concurrent use.
@@ -30,7 +30,7 @@ type Watcher struct {
 
 	mu      sync.Mutex // guards what follows
 	ctx     context.Context
-	changed func(membership.Group)
+	changed func(stack.Group)
 	watched map[types.NamespacedName]*watched
 }
 
@@ -38,11 +38,11 @@ type Watcher struct {
 type watched struct {
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
-	groups   map[membership.Group]bool
+	groups   map[stack.Group]bool
 }
 
 // Start calls changed with each group that needs a Secret that has changed, come or gone, until the context ends.
-func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
+func (w *Watcher) Start(ctx context.Context, changed func(stack.Group)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ctx, w.changed, w.watched = ctx, changed, map[types.NamespacedName]*watched{}
@@ -52,7 +52,7 @@ func (w *Watcher) Start(ctx context.Context, changed func(membership.Group)) {
 const mostWatched = 200
 
 // Of has the Secrets that a group needs now, in place of those that it needed before.
-func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
+func (w *Watcher) Of(ctx context.Context, group stack.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret {
 	informers := w.need(group, keys)
 	out := make(map[types.NamespacedName]lookup.Secret, len(keys))
 	for _, key := range keys {
@@ -67,7 +67,7 @@ func (w *Watcher) Of(ctx context.Context, group membership.Group, keys []types.N
 }
 
 // need notes what the group needs, and returns the informers of that, as far as the namespace may have more.
-func (w *Watcher) need(group membership.Group, keys []types.NamespacedName) map[types.NamespacedName]cache.SharedIndexInformer {
+func (w *Watcher) need(group stack.Group, keys []types.NamespacedName) map[types.NamespacedName]cache.SharedIndexInformer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	count := w.release(group, keys)
@@ -88,7 +88,7 @@ func (w *Watcher) need(group membership.Group, keys []types.NamespacedName) map[
 
 // release notes that of all Secrets the group needs no others, and counts by namespace those that are still watched. The caller holds the
 // lock.
-func (w *Watcher) release(group membership.Group, needed []types.NamespacedName) map[string]int {
+func (w *Watcher) release(group stack.Group, needed []types.NamespacedName) map[string]int {
 	isNeeded, count := map[types.NamespacedName]bool{}, map[string]int{}
 	for _, key := range needed {
 		isNeeded[key] = true
@@ -133,13 +133,13 @@ func (w *Watcher) watch(key types.NamespacedName) *watched {
 		AddFunc: func(any) { tell() }, UpdateFunc: func(any, any) { tell() }, DeleteFunc: func(any) { tell() },
 	}) // it fails on an informer that has stopped
 	go informer.RunWithContext(ctx)
-	return &watched{informer: informer, stop: stop, groups: map[membership.Group]bool{}}
+	return &watched{informer: informer, stop: stop, groups: map[stack.Group]bool{}}
 }
 
 // tell tells all groups that need a Secret.
 func (w *Watcher) tell(key types.NamespacedName) {
 	w.mu.Lock()
-	var groups []membership.Group
+	var groups []stack.Group
 	if watched := w.watched[key]; watched != nil {
 		for group := range watched.groups {
 			groups = append(groups, group)

@@ -13,6 +13,7 @@
 //	covers.go       compares conditions: whether one rule takes all requests of another, or none
 //	front.go        resource tags of load balancers and listeners; the name and the resource tags of what stands in front, the Elastic IP
 //	                addresses of its subnets
+//	group.go        Group: whose objects a stack is for, the key of a pass
 //	name.go         how names of what is made are composed
 //	seen.go         finds parts of a stack that is seen: the load balancer that serves, listeners, inbound rules
 //	limits.go       what AWS takes: tags, security groups, schemes

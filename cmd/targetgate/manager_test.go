@@ -19,6 +19,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
@@ -32,10 +33,10 @@ func TestCachesAreSmall(t *testing.T) {
 	if _, err := transforms[reflect.TypeOf(ingress)](ingress); err != nil || len(ingress.Spec.TLS) > 0 {
 		t.Errorf("%d entries of an Ingress's TLS are kept, %v", len(ingress.Spec.TLS), err)
 	}
-	for _, group := range []membership.Group{{Name: "edge"}, {Namespace: "shop", Name: "web"}} {
-		binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Labels: group.Labels()}}
+	for _, group := range []stack.Group{{Name: "edge"}, {Namespace: "shop", Name: "web"}} {
+		binding := &v1beta1.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Labels: membership.LabelsOf(group)}}
 		binding.Labels["team"] = "web"
-		if _, err := transforms[reflect.TypeOf(binding)](binding); err != nil || !maps.Equal(binding.Labels, group.Labels()) {
+		if _, err := transforms[reflect.TypeOf(binding)](binding); err != nil || !maps.Equal(binding.Labels, membership.LabelsOf(group)) {
 			t.Errorf("labels %v of a binding of %s are kept, %v", binding.Labels, group, err)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/cmd/targetgate/command"
 )
 
@@ -133,7 +133,7 @@ func (r *remover) remove(ctx context.Context, group string) error {
 	fmt.Fprintf(r.out, "Group %s:\n", group)
 	for {
 		r.Client = preview.NewSnapshot(r.client, nil)
-		removal, err := r.Remove(ctx, membership.GroupNamed(group))
+		removal, err := r.Remove(ctx, stack.GroupNamed(group))
 		if err := preview.Removal(r.out, removal.Done); err != nil {
 			return err
 		}

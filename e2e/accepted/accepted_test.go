@@ -80,7 +80,7 @@ func (m *member) add(q quirk) {
 // inputOf is what the group of the members is built of.
 func inputOf(c *cloud, members []*member) input.Input {
 	in := input.Input{
-		Group: membership.Group{Name: "edge"}, Options: input.DefaultOptions(cluster, ec2.DefaultVPCID), AWS: c.facts(),
+		Group: stack.Group{Name: "edge"}, Options: input.DefaultOptions(cluster, ec2.DefaultVPCID), AWS: c.facts(),
 		Services: map[types.NamespacedName]*corev1.Service{},
 		Secrets:  map[types.NamespacedName]lookup.Secret{},
 	}

@@ -67,14 +67,14 @@ func (l *laggard) plan(t *testing.T, view *account.View, in input.Input) (id sta
 	return id, planned
 }
 
-func (l *laggard) look(t *testing.T, view *account.View, id stack.ID, group membership.Group) stack.Stack {
+func (l *laggard) look(t *testing.T, view *account.View, id stack.ID, group stack.Group) stack.Stack {
 	t.Helper()
 	seen, err := view.Stack(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bindings v1beta1.TargetGroupBindingList
-	if err := l.applier.Bindings.List(t.Context(), &bindings, client.MatchingLabels(group.Labels())); err != nil {
+	if err := l.applier.Bindings.List(t.Context(), &bindings, client.MatchingLabels(membership.LabelsOf(group))); err != nil {
 		t.Fatal(err)
 	}
 	for i := range bindings.Items {

@@ -19,7 +19,7 @@ import (
 
 // Input is what a group's wanted stack is built of.
 type Input struct {
-	Group membership.Group
+	Group stack.Group
 	// Members are the active ones, in the order of their rules.
 	Members []membership.Member
 	// Services are at least those of Needs that exist.

@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // PartsOf are the readable parts of the names of a group's load balancer and security group.
-func PartsOf(g membership.Group) []stack.Part {
+func PartsOf(g stack.Group) []stack.Part {
 	if g.IsExplicit() {
 		return []stack.Part{{Text: g.Name, Max: 17}}
 	}
@@ -22,7 +21,7 @@ func PartsOf(g membership.Group) []stack.Part {
 }
 
 // LoadBalancerName is the name of the group's load balancer, unless an annotation gives another.
-func LoadBalancerName(cluster string, group membership.Group, scheme string) string {
+func LoadBalancerName(cluster string, group stack.Group, scheme string) string {
 	return stack.Name(PartsOf(group), cluster, group.String(), scheme)
 }
 
@@ -30,23 +29,23 @@ func LoadBalancerName(cluster string, group membership.Group, scheme string) str
 const Spare = "spare"
 
 // SpareLoadBalancerName is the name of a load balancer that replaces another that has the name.
-func SpareLoadBalancerName(cluster string, group membership.Group, scheme string) string {
+func SpareLoadBalancerName(cluster string, group stack.Group, scheme string) string {
 	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare)
 }
 
 // FreeLoadBalancerName is the name of a load balancer whose names others have taken. Nobody can take it before who cannot read the Ingress
 // of the group that has this UID.
-func FreeLoadBalancerName(cluster string, group membership.Group, scheme string, uid types.UID) string {
+func FreeLoadBalancerName(cluster string, group stack.Group, scheme string, uid types.UID) string {
 	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare, string(uid))
 }
 
 // FreeSecurityGroupName is that of a security group, likewise.
-func FreeSecurityGroupName(cluster string, group membership.Group, uid types.UID) string {
+func FreeSecurityGroupName(cluster string, group stack.Group, uid types.UID) string {
 	return stack.Name(PartsOf(group), cluster, group.String(), Spare, string(uid))
 }
 
 // SecurityGroupName is the name of the security group that is made for the group's load balancer.
-func SecurityGroupName(cluster string, group membership.Group) string {
+func SecurityGroupName(cluster string, group stack.Group) string {
 	return stack.Name(PartsOf(group), cluster, group.String())
 }
 
@@ -70,12 +69,12 @@ func (t TargetGroup) ResourceTag() string {
 }
 
 // NameIn is the target group's name in a group.
-func (t TargetGroup) NameIn(cluster string, group membership.Group) string {
+func (t TargetGroup) NameIn(cluster string, group stack.Group) string {
 	return t.name(t.hashed(cluster, group))
 }
 
 // SpareNameIn is the name of one that replaces another that has the name.
-func (t TargetGroup) SpareNameIn(cluster string, group membership.Group) string {
+func (t TargetGroup) SpareNameIn(cluster string, group stack.Group) string {
 	return t.name(append(t.hashed(cluster, group), Spare))
 }
 
@@ -83,7 +82,7 @@ func (t TargetGroup) name(hashed []string) string {
 	return stack.Name([]stack.Part{{Text: t.Service.Namespace, Max: 8}, {Text: t.Service.Name, Max: 8}}, hashed...)
 }
 
-func (t TargetGroup) hashed(cluster string, group membership.Group) []string {
+func (t TargetGroup) hashed(cluster string, group stack.Group) []string {
 	hashed := []string{
 		cluster, group.String(), t.Ingress.Namespace, t.Ingress.Name, string(t.ServiceUID), t.ServicePort.String(),
 		strconv.Itoa(int(t.Port)), t.TargetType, t.Protocol, t.ProtocolVersion,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -48,7 +49,7 @@ type Objects struct {
 }
 
 // IsOfParams reports whether Ingresses may belong to the group by the params of their class, without a word of it themselves.
-func (o Objects) IsOfParams(group Group) bool {
+func (o Objects) IsOfParams(group stack.Group) bool {
 	return group.IsExplicit() && slices.ContainsFunc(o.Params, func(params *v1beta1.IngressClassParams) bool {
 		return params.Spec.Group != nil && params.Spec.Group.Name == group.Name
 	})
@@ -56,12 +57,12 @@ func (o Objects) IsOfParams(group Group) bool {
 
 // Of leaves out Ingresses that neither belong to the group nor have its finalizer, as far as their metadata tell: classifying all of them
 // for each group takes long.
-func (o Objects) Of(group Group) Objects {
+func (o Objects) Of(group stack.Group) Objects {
 	if o.IsOfParams(group) {
 		return o
 	}
 	var of []*networkingv1.Ingress
-	name, finalizer := annotation.GroupName.FullName(), group.Finalizer()
+	name, finalizer := annotation.GroupName.FullName(), FinalizerOf(group)
 	for _, ingress := range o.Ingresses {
 		has := ingress.Namespace == group.Namespace && ingress.Name == group.Name
 		if group.IsExplicit() {
@@ -80,7 +81,7 @@ type Classified struct {
 	Ingress *networkingv1.Ingress
 	// Ours says that the Ingress belongs to Group.
 	Ours   bool
-	Group  Group
+	Group  stack.Group
 	Order  int64
 	Params *v1beta1.IngressClassParams // of its class, nil for none
 	// Excluded says that the Fault is to name a group that others' IngressClassParams keep for their classes, or what a switch forbids.
@@ -255,7 +256,7 @@ func (o Objects) join(c *Classified) (fault *fault.Fault) {
 }
 
 // keeper are the params that keep the group for Ingresses of their classes, to which one with these params does not belong; nil for none.
-func (o Objects) keeper(group Group, params *v1beta1.IngressClassParams) *v1beta1.IngressClassParams {
+func (o Objects) keeper(group stack.Group, params *v1beta1.IngressClassParams) *v1beta1.IngressClassParams {
 	keeps := func(p *v1beta1.IngressClassParams) bool {
 		return p.Annotations[ExclusiveAnnotation] == "true" && p.Spec.Group != nil && p.Spec.Group.Name == group.Name
 	}
@@ -266,31 +267,31 @@ func (o Objects) keeper(group Group, params *v1beta1.IngressClassParams) *v1beta
 	return o.Params[i]
 }
 
-func excluded(group Group, keeper *v1beta1.IngressClassParams) *fault.Fault {
+func excluded(group stack.Group, keeper *v1beta1.IngressClassParams) *fault.Fault {
 	return &fault.Fault{
 		Annotation: annotation.GroupName.FullName(), Value: group.Name,
 		Reason: "IngressClassParams " + keeper.Name + " keep this group for Ingresses of their class: take that class, or another group",
 	}
 }
 
-func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (Group, *fault.Fault) {
+func groupOf(ingress *networkingv1.Ingress, params *v1beta1.IngressClassParams) (stack.Group, *fault.Fault) {
 	if params != nil && params.Spec.Group != nil {
 		name := params.Spec.Group.Name
 		if err := annotation.CheckGroupName(name); err != nil {
-			return Group{}, &fault.Fault{
+			return stack.Group{}, &fault.Fault{
 				Object: "IngressClassParams " + params.Name, Field: "spec.group.name", Value: name, Reason: err.Error(),
 			}
 		}
-		return Group{Name: name}, nil
+		return stack.Group{Name: name}, nil
 	}
 	name, explicit, err := annotation.GroupName.In(ingress.Annotations)
 	switch {
 	case err != nil:
-		return Group{}, new(fault.As(err))
+		return stack.Group{}, new(fault.As(err))
 	case explicit:
-		return Group{Name: name}, nil
+		return stack.Group{Name: name}, nil
 	}
-	return Group{Namespace: ingress.Namespace, Name: ingress.Name}, nil
+	return stack.Group{Namespace: ingress.Namespace, Name: ingress.Name}, nil
 }
 
 // NameOf names an Ingress, as faults do.

@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/targetgate/targetgate/balancers/fixture"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -235,7 +236,7 @@ func TestAGroupThatIsKept(t *testing.T) {
 				t.Errorf("ours %v, excluded %v, fault %v", got.Ours, got.Excluded, got.Fault)
 			}
 			objects.Ingresses[0].Finalizers = []string{"group.ingress.k8s.aws/team"}
-			members := Groups(Classify(objects))[Group{Name: "team"}]
+			members := Groups(Classify(objects))[stack.Group{Name: "team"}]
 			if tc.excluded && (len(members.Active) != 1 || members.Active[0].Fault == nil) {
 				t.Errorf("members %+v, want the one that was there held", members)
 			}

@@ -9,30 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
-
-// Group is the Ingresses of one load balancer. An explicit group has a name that its members say, in any namespace; it has no Namespace
-// here. An implicit group has one member, whose namespace and name it has.
-type Group types.NamespacedName
-
-// String is the group's ID, as in tags and in the hashes of names.
-func (g Group) String() string {
-	if g.IsExplicit() {
-		return g.Name
-	}
-	return g.Namespace + "/" + g.Name
-}
-
-// GroupNamed is the group of that String.
-func GroupNamed(id string) Group {
-	if namespace, name, implicit := strings.Cut(id, "/"); implicit {
-		return Group{Namespace: namespace, Name: name}
-	}
-	return Group{Name: id}
-}
-
-// IsExplicit reports whether members say the group's name.
-func (g Group) IsExplicit() bool { return g.Namespace == "" }
 
 // The finalizers of members. They are the incumbent's, so that either controller can finish what the other began.
 const (
@@ -40,8 +18,8 @@ const (
 	explicitFinalizer = "group.ingress.k8s.aws/"
 )
 
-// Finalizer is what each member of the group has while something in AWS is made for it.
-func (g Group) Finalizer() string {
+// FinalizerOf is what each member of the group has while something in AWS is made for it.
+func FinalizerOf(g stack.Group) string {
 	if g.IsExplicit() {
 		return explicitFinalizer + g.Name
 	}
@@ -71,8 +49,8 @@ func countExplicit(finalizers []string) (n int) {
 
 // GroupsHeld are the groups whose finalizers the Ingress of that name has, as far as they count: several while it moves from one to
 // another.
-func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
-	var groups []Group
+func GroupsHeld(ingress types.NamespacedName, finalizers []string) []stack.Group {
+	var groups []stack.Group
 	left := mostGroupsHeld
 	for _, finalizer := range finalizers {
 		name, explicit := strings.CutPrefix(finalizer, explicitFinalizer)
@@ -81,20 +59,20 @@ func GroupsHeld(ingress types.NamespacedName, finalizers []string) []Group {
 		}
 		switch {
 		case explicit && left >= 0 && annotation.CheckGroupName(name) == nil:
-			groups = append(groups, Group{Name: name})
+			groups = append(groups, stack.Group{Name: name})
 		case finalizer == implicitFinalizer:
-			groups = append(groups, Group(ingress))
+			groups = append(groups, stack.Group(ingress))
 		}
 	}
 	return groups
 }
 
 // GroupOfLabels is the group whose labels these are, as of one of its bindings.
-func GroupOfLabels(labels map[string]string) (group Group, ok bool) {
+func GroupOfLabels(labels map[string]string) (group stack.Group, ok bool) {
 	if name := labels[stackLabel]; name != "" {
-		return Group{Name: name}, true
+		return stack.Group{Name: name}, true
 	}
-	group = Group{Namespace: labels[stackNamespaceLabel], Name: labels[stackNameLabel]}
+	group = stack.Group{Namespace: labels[stackNamespaceLabel], Name: labels[stackNameLabel]}
 	return group, group.Namespace != "" && group.Name != ""
 }
 
@@ -105,8 +83,8 @@ const (
 	stackNameLabel      = "ingress.k8s.aws/stack-name"
 )
 
-// Labels are those of the group's bindings.
-func (g Group) Labels() map[string]string {
+// LabelsOf are those of the group's bindings.
+func LabelsOf(g stack.Group) map[string]string {
 	if g.IsExplicit() {
 		return map[string]string{stackLabel: g.Name}
 	}

@@ -12,25 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/targetgate/targetgate/balancers/fixture"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 func TestGroupsHeld(t *testing.T) {
 	shop := types.NamespacedName{Namespace: "shop", Name: "web"}
 	var ofGroups []string
-	var groups []Group
+	var groups []stack.Group
 	for n := range 17 {
-		groups = append(groups, Group{Name: fmt.Sprint("group-", n)})
-		ofGroups = append(ofGroups, groups[n].Finalizer())
+		groups = append(groups, stack.Group{Name: fmt.Sprint("group-", n)})
+		ofGroups = append(ofGroups, FinalizerOf(groups[n]))
 	}
 	tests := map[string]struct {
 		finalizers []string
-		want       []Group
+		want       []stack.Group
 	}{
 		"none":                    {},
 		"foreign":                 {finalizers: []string{"foregroundDeletion", "ingress.k8s.aws/other"}},
-		"its own":                 {finalizers: []string{"ingress.k8s.aws/resources"}, want: []Group{{Namespace: "shop", Name: "web"}}},
-		"moving into a group":     {finalizers: []string{"ingress.k8s.aws/resources", "group.ingress.k8s.aws/edge"}, want: []Group{{Namespace: "shop", Name: "web"}, {Name: "edge"}}},
+		"its own":                 {finalizers: []string{"ingress.k8s.aws/resources"}, want: []stack.Group{{Namespace: "shop", Name: "web"}}},
+		"moving into a group":     {finalizers: []string{"ingress.k8s.aws/resources", "group.ingress.k8s.aws/edge"}, want: []stack.Group{{Namespace: "shop", Name: "web"}, {Name: "edge"}}},
 		"no name":                 {finalizers: []string{"group.ingress.k8s.aws/"}},
 		"a name that none can be": {finalizers: []string{"group.ingress.k8s.aws/Edge"}},
 		"as many as count":        {finalizers: ofGroups[:16], want: groups[:16]},
@@ -43,8 +44,8 @@ func TestGroupsHeld(t *testing.T) {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 			for i, group := range got {
-				if group.Finalizer() != tc.finalizers[i] {
-					t.Errorf("group %s has finalizer %s, want %s", group, group.Finalizer(), tc.finalizers[i])
+				if FinalizerOf(group) != tc.finalizers[i] {
+					t.Errorf("group %s has finalizer %s, want %s", group, FinalizerOf(group), tc.finalizers[i])
 				}
 			}
 		})
@@ -94,16 +95,16 @@ func TestAnIngressIsInTheGroupWhoseFinalizerItHas(t *testing.T) {
 	for name, tc := range map[string]struct {
 		finalizers []string
 		group      string // that it names
-		want       Group
+		want       stack.Group
 		not        bool
 	}{
 		"none":                       {not: true},
 		"another's finalizer":        {finalizers: []string{"example.com/backup"}, not: true},
-		"its own":                    {finalizers: []string{implicit}, want: Group{Namespace: "shop", Name: "web"}},
-		"of params":                  {finalizers: []string{edge}, want: Group{Name: "edge"}},
-		"of params, and not its own": {finalizers: []string{edge}, group: "mine", want: Group{Name: "edge"}},
-		"it has left a group":        {finalizers: []string{edge, implicit}, group: "edge", want: Group{Name: "edge"}},
-		"it has named another group": {finalizers: []string{implicit}, group: "edge", want: Group{Namespace: "shop", Name: "web"}},
+		"its own":                    {finalizers: []string{implicit}, want: stack.Group{Namespace: "shop", Name: "web"}},
+		"of params":                  {finalizers: []string{edge}, want: stack.Group{Name: "edge"}},
+		"of params, and not its own": {finalizers: []string{edge}, group: "mine", want: stack.Group{Name: "edge"}},
+		"it has left a group":        {finalizers: []string{edge, implicit}, group: "edge", want: stack.Group{Name: "edge"}},
+		"it has named another group": {finalizers: []string{implicit}, group: "edge", want: stack.Group{Namespace: "shop", Name: "web"}},
 	} {
 		ingress := &networkingv1.Ingress{}
 		ingress.Namespace, ingress.Name, ingress.Finalizers = "shop", "web", tc.finalizers

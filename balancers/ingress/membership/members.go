@@ -13,6 +13,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -40,12 +41,12 @@ type Members struct {
 // Groups are all groups that an Ingress belongs to or has the finalizer of. An Ingress with a fault in its class or group name is held in
 // the groups whose finalizers it has: what was made for it stays until somebody says what is wanted. So is one with too many finalizers:
 // each that it lost would have another one count.
-func Groups(classified []Classified) map[Group]Members {
+func Groups(classified []Classified) map[stack.Group]Members {
 	classified = slices.Clone(classified)
 	slices.SortStableFunc(classified, func(a, b Classified) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), strings.Compare(NameOf(a.Ingress), NameOf(b.Ingress)))
 	})
-	groups := map[Group]Members{}
+	groups := map[stack.Group]Members{}
 	for _, c := range classified {
 		member := Member{Ingress: c.Ingress, Params: c.Params, Fault: c.Fault}
 		if c.Ours {
@@ -74,11 +75,11 @@ func Groups(classified []Classified) map[Group]Members {
 
 // Strays are the Ingresses that seem to be ours and belong to no group because of a fault, by the group that each would have alone. One
 // with too many finalizers is one of them whatever groups it is held in: where it is served, only AWS tells.
-func Strays(classified []Classified) map[Group]Member {
-	strays := map[Group]Member{}
+func Strays(classified []Classified) map[stack.Group]Member {
+	strays := map[stack.Group]Member{}
 	for _, c := range classified {
 		if c.Fault != nil && !c.Ours && (!holdsFinalizer(c.Ingress) || HoldsTooMany(c.Ingress.Finalizers)) {
-			strays[Group{Namespace: c.Ingress.Namespace, Name: c.Ingress.Name}] = Member{Ingress: c.Ingress, Fault: c.Fault}
+			strays[stack.Group{Namespace: c.Ingress.Namespace, Name: c.Ingress.Name}] = Member{Ingress: c.Ingress, Fault: c.Fault}
 		}
 	}
 	return strays
@@ -89,10 +90,10 @@ func (m Members) with(member Member) Members {
 	return m
 }
 
-func groupsHeld(ingress *networkingv1.Ingress) []Group {
+func groupsHeld(ingress *networkingv1.Ingress) []stack.Group {
 	name := types.NamespacedName{Namespace: ingress.Namespace, Name: ingress.Name}
 	groups := GroupsHeld(name, ingress.Finalizers)
-	slices.SortFunc(groups, func(a, b Group) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(groups, func(a, b stack.Group) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(groups)
 }
 

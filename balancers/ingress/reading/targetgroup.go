@@ -16,6 +16,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -246,7 +247,7 @@ func (b *backed) binding(group stack.TargetGroup, port intstr.IntOrString) stack
 		TargetType: group.TargetType, Protocol: group.Protocol, AddressType: group.AddressType, VPC: b.in.Options.VPC,
 		Networking:   b.networking(group),
 		MultiCluster: b.multiCluster(),
-		Labels:       b.in.Group.Labels(),
+		Labels:       membership.LabelsOf(b.in.Group),
 	}
 	if group.TargetType == "instance" {
 		spec.NodeSelector = override(b, annotation.TargetNodeLabels)

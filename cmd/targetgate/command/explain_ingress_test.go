@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -115,7 +116,7 @@ func TestAnIngressIsExplainedDownToThePods(t *testing.T) {
 	}}
 	object.Name, service.Name, binding.Name = "a", "web", "k8s-web"
 	object.Namespace, service.Namespace, binding.Namespace = "shop", "shop", "shop"
-	binding.Labels = membership.Group{Namespace: "shop", Name: "a"}.Labels()
+	binding.Labels = membership.LabelsOf(stack.Group{Namespace: "shop", Name: "a"})
 	scheme, err := NewScheme()
 	if err != nil {
 		t.Fatal(err)
