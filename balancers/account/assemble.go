@@ -18,6 +18,7 @@ import (
 // what we have made has its tags. The caller holds the lock.
 func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.SecurityGroup, err error) {
 	entries = map[stack.ID]*entry{}
+	known := v.known()
 	of := func(id stack.ID) *stack.Stack {
 		if entries[id] == nil {
 			entries[id] = &entry{seen: stack.Stack{ID: id}}
@@ -25,21 +26,21 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 		return &entries[id].seen
 	}
 	for _, b := range s.balancers {
-		tags, id, part := v.owned(aws.ToString(b.LoadBalancerArn), s.tags[aws.ToString(b.LoadBalancerArn)])
+		tags, id, part := v.owned(aws.ToString(b.LoadBalancerArn), s.tags[aws.ToString(b.LoadBalancerArn)], known)
 		if balancer := loadBalancer(b, tags); part == balancer.Part() {
 			in := with(of(id), balancer.Network)
 			in.LoadBalancers = append(in.LoadBalancers, balancer)
 		}
 	}
 	for _, g := range s.groups {
-		tags, id, part := v.owned(aws.ToString(g.TargetGroupArn), s.tags[aws.ToString(g.TargetGroupArn)])
+		tags, id, part := v.owned(aws.ToString(g.TargetGroupArn), s.tags[aws.ToString(g.TargetGroupArn)], known)
 		if part != "" {
 			in, group := with(of(id), stack.IsFrontGroup(part)), targetGroup(g, part, tags)
 			group.LoadBalancers = slices.DeleteFunc(group.LoadBalancers, func(arn string) bool { return !v.gone[arn].IsZero() })
 			in.TargetGroups = append(in.TargetGroups, group)
 		}
 	}
-	shared, err = v.assembleSecurityGroups(s, of)
+	shared, err = v.assembleSecurityGroups(s, known, of)
 	for _, e := range entries {
 		for _, s := range e.seen.All() {
 			sortParts(s)
@@ -48,16 +49,20 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 	return entries, shared, err
 }
 
-func (v *View) assembleSecurityGroups(s swept, of func(stack.ID) *stack.Stack) (shared []stack.SecurityGroup, err error) {
+func (v *View) assembleSecurityGroups(s swept, known map[string]place, of func(stack.ID) *stack.Stack) (
+	shared []stack.SecurityGroup, err error,
+) {
 	for _, g := range s.security {
 		group, err := securityGroup(g)
 		if err != nil {
 			return nil, err
 		}
-		if _, id, part := v.owned(group.ID, group.Tags); part == stack.SecurityGroupPart {
+		switch _, id, part := v.owned(group.ID, group.Tags, known); {
+		case part == stack.SecurityGroupPart:
+			group.Part = part
 			of(id).SecurityGroups = append(of(id).SecurityGroups, group)
-		} else if isShared(v.Cluster, group.Tags) && v.gone[group.ID].IsZero() {
-			group.Shared = true
+		case part == stack.SharedPart || isShared(v.Cluster, group.Tags) && v.gone[group.ID].IsZero():
+			group.Part, group.Shared = stack.SharedPart, true
 			shared = append(shared, group)
 		}
 	}
@@ -65,10 +70,13 @@ func (v *View) assembleSecurityGroups(s swept, of func(stack.ID) *stack.Stack) (
 }
 
 // owned is whose part something is. What we have made a short time ago has the tags that we gave it, though AWS does not show them yet;
-// what we have deleted is nobody's.
-func (v *View) owned(arn string, tags map[string]string) (shown map[string]string, id stack.ID, part string) {
+// what we have deleted is nobody's. What is known stays what it is while it has the cluster's tag: somebody else has changed its others.
+func (v *View) owned(arn string, tags map[string]string, known map[string]place) (shown map[string]string, id stack.ID, part string) {
 	if !v.gone[arn].IsZero() {
 		return nil, stack.ID{}, ""
+	}
+	if before, ok := known[arn]; ok && isOfCluster(v.Cluster, tags) {
+		return tags, before.in, before.part
 	}
 	if id, part = Owner(v.Cluster, tags); part == "" {
 		tags = v.made[arn].tags
@@ -138,4 +146,32 @@ func sortParts(s *stack.Stack) {
 	slices.SortFunc(s.LoadBalancers, func(a, b stack.LoadBalancer) int { return strings.Compare(a.ARN, b.ARN) })
 	slices.SortFunc(s.TargetGroups, func(a, b stack.TargetGroup) int { return strings.Compare(a.ARN, b.ARN) })
 	slices.SortFunc(s.SecurityGroups, func(a, b stack.SecurityGroup) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// place is which part of which stack something is; of no stack what all stacks share.
+type place struct {
+	in   stack.ID
+	part string
+}
+
+// known are the places of all load balancers, target groups and security groups, by ARN or ID. The caller holds the lock.
+func (v *View) known() map[string]place {
+	out := map[string]place{}
+	for id, e := range v.entries {
+		for _, s := range e.seen.All() {
+			for _, b := range s.LoadBalancers {
+				out[b.ARN] = place{id, b.Part()}
+			}
+			for _, g := range s.TargetGroups {
+				out[g.ARN] = place{id, g.Part}
+			}
+			for _, g := range s.SecurityGroups {
+				out[g.ID] = place{id, stack.SecurityGroupPart}
+			}
+		}
+	}
+	for _, g := range v.shared {
+		out[g.ID] = place{part: stack.SharedPart}
+	}
+	return out
 }

@@ -4,6 +4,8 @@
 package account
 
 import (
+	"slices"
+
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -34,6 +36,11 @@ func Owner(cluster string, tags map[string]string) (id stack.ID, part string) {
 		}
 	}
 	return stack.ID{}, ""
+}
+
+// isOfCluster reports whether the tags name the cluster.
+func isOfCluster(cluster string, tags map[string]string) bool {
+	return slices.ContainsFunc(kinds, func(kind stack.Kind) bool { return clusterOf(kind, tags) == cluster })
 }
 
 // isShared reports whether the tags are those of the security group that all load balancers of the cluster have.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/stack"
 )
@@ -63,6 +64,85 @@ func TestEachThingBelongsToTheClusterOfItsPresentTag(t *testing.T) {
 				}
 				if b, g, s := len(seen.LoadBalancers), len(seen.TargetGroups), len(seen.SecurityGroups); b != want || g != want || s != want {
 					t.Errorf("%s sees %d load balancers, %d target groups and %d security groups, want %d of each", cluster, b, g, s, want)
+				}
+			}
+		})
+	}
+}
+
+// Rule 17: somebody takes or changes the tags of a stack, or of what all stacks share. While the cluster's tag is there, each thing stays what
+// this process knows it to be, with the tags that it has; with that tag of another cluster it is that one's.
+func TestWhatHasLostTagsOfItsStackStaysItsOwn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster string
+		others  map[string]string
+		known   bool
+	}{
+		"none of the stack's":   {"c", nil, true},
+		"those of another":      {"c", map[string]string{stack.Ingresses.StackTag(): "other", stack.Ingresses.ResourceTag(): "other"}, true},
+		"no tag of the cluster": {"", map[string]string{"team": "edge"}, false},
+		"of another cluster":    {"another", stack.Tags("another", stack.Ingresses, "g", stack.LoadBalancerPart), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud()
+			ids := []string{"balancer", "group", "sg", "shared"}
+			set := func(of func(id string) map[string]string) {
+				c.security = nil
+				for _, id := range ids {
+					c.tags[id] = of(id)
+				}
+				for _, id := range ids[2:] {
+					group := ec2types.SecurityGroup{GroupId: aws.String(id)}
+					for key, value := range c.tags[id] {
+						group.Tags = append(group.Tags, ec2types.Tag{Key: aws.String(key), Value: aws.String(value)})
+					}
+					c.security = append(c.security, group)
+				}
+			}
+			c.add("balancer", nil)
+			c.groups = []types.TargetGroup{{TargetGroupArn: aws.String("group"), VpcId: aws.String("vpc")}}
+			parts := map[string]string{"balancer": stack.LoadBalancerPart, "group": "shop/web-web:80", "sg": stack.SecurityGroupPart}
+			set(func(id string) map[string]string {
+				if id == "shared" {
+					return map[string]string{stack.ClusterTag: "c", stack.SharedResourceTag: stack.SharedPart}
+				}
+				return stack.Tags("c", stack.Ingresses, "g", parts[id])
+			})
+			v, clock := viewOf(c)
+			before, err := v.Stack(t.Context(), id("g"))
+			if err != nil || len(before.SecurityGroups) != 2 {
+				t.Fatal(before, err)
+			}
+			for range 2 { // also when another sweep has seen them so
+				set(func(string) map[string]string {
+					tags := map[string]string{}
+					if maps.Copy(tags, tc.others); tc.cluster != "" {
+						tags[stack.ClusterTag] = tc.cluster
+					}
+					return tags
+				})
+				clock.SetTime(clock.Now().Add(v.Interval))
+				seen, err := v.Stack(t.Context(), id("g"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !tc.known {
+					if len(seen.LoadBalancers)+len(seen.TargetGroups)+len(seen.SecurityGroups) > 0 {
+						t.Fatalf("it is still seen: %+v", seen)
+					}
+					continue
+				}
+				want := before
+				for _, tags := range []*map[string]string{
+					&want.LoadBalancers[0].Tags, &want.TargetGroups[0].Tags, &want.SecurityGroups[0].Tags, &want.SecurityGroups[1].Tags,
+				} {
+					*tags = c.tags["group"]
+				}
+				if diff := cmp.Diff(want, seen); diff != "" {
+					t.Errorf("stack (-want +got):\n%s", diff)
+				}
+				if others, err := v.Stacks(t.Context()); err != nil || len(others) != 1 {
+					t.Errorf("stacks %v, error %v, want one", others, err)
 				}
 			}
 		})

@@ -90,7 +90,7 @@ func (v sweeper) sweepTags(ctx context.Context, s *swept) error {
 		add(aws.ToString(g.TargetGroupArn))
 	}
 	return eachTags(ctx, v.ELB, arns, func(arn string, tags map[string]string) {
-		if _, part := Owner(v.Cluster, tags); part == "" {
+		if !isOfCluster(v.Cluster, tags) {
 			tags = nil
 		}
 		s.tags[arn] = tags

@@ -41,7 +41,7 @@ type View struct {
 	shared  []stack.SecurityGroup
 	// forgotten are the stacks that are no longer known, with the tick of that.
 	forgotten map[stack.ID]int
-	// tags are those of all load balancers and target groups of the VPC, by ARN; nil of those that are not ours.
+	// tags are those of all load balancers and target groups of the VPC, by ARN; nil of those that are not the cluster's.
 	tags map[string]map[string]string
 	// made and gone are the ARNs and IDs of what we have made and deleted a short time ago: AWS may not show it yet.
 	made map[string]made

@@ -104,11 +104,13 @@ type tags struct {
 // isSecurityGroup tells the IDs of EC2 from the ARNs of Elastic Load Balancing.
 func isSecurityGroup(id string) bool { return strings.HasPrefix(id, "sg-") }
 
-// tag leaves out the cluster's tag. Where it counts it is there from the beginning: the policy that we ship forbids to set it later on all
-// but listeners and rules, which may be without.
+// tag leaves out the cluster's tag but of listeners and rules. Where it counts it is there from the beginning: the policy that we ship
+// forbids to set it later.
 func (t tags) tag(ctx context.Context, c steps.Tag) (err error) {
 	tags := maps.Clone(c.Tags)
-	delete(tags, stack.ClusterTag)
+	if !strings.Contains(c.Of.ID, ":listener") { // nor rules: listener-rule
+		delete(tags, stack.ClusterTag)
+	}
 	switch {
 	case len(tags) == 0:
 	case isSecurityGroup(c.Of.ID):

@@ -216,3 +216,27 @@ func TestAnotherAddressFamilyIsAnotherTargetGroup(t *testing.T) {
 		t.Errorf("without a change: %q", texts(again))
 	}
 }
+
+// Somebody makes security groups with the tags of those that a stack has. Whatever their IDs, no load balancer gets one of them.
+func TestAnotherSecurityGroupWithTheSameTagsIsNotTaken(t *testing.T) {
+	wanted := shop("/a").want()
+	shared := stack.SecurityGroup{
+		Name: "k8s-traffic", Shared: true, Tags: map[string]string{stack.ClusterTag: "c", stack.SharedResourceTag: stack.SharedPart},
+	}
+	wanted.SecurityGroups = append(wanted.SecurityGroups, shared)
+	wanted.LoadBalancers[0].SecurityGroups = append(wanted.LoadBalancers[0].SecurityGroups, stack.Ref{Part: stack.SharedPart})
+	w := newWorld()
+	first, _ := Make(wanted, w.seen(), Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	w.LoadBalancers[0].SecurityGroups[1].ID = w.SecurityGroups[1].ID // the world knows parts of stacks alone
+	for _, group := range wanted.SecurityGroups {
+		group.Name, group.ID, group.Inbound = "another", "sg-0 "+group.Name, nil
+		w.SecurityGroups = slices.Insert(w.SecurityGroups, 0, group)
+	}
+	again, _ := Make(wanted, w.seen(), Options{})
+	if len(again) != 1 || (again[0].Change != steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-0 sg", Part: stack.SecurityGroupPart}}) {
+		t.Errorf("steps %v, want that the one that no other stack may have is deleted", again)
+	}
+}

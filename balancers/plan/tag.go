@@ -21,16 +21,16 @@ var formerTags = []string{
 // tag brings the tags of all parts that are seen and stay to what is wanted.
 func (p *planner) tag() {
 	if p.balancer != nil {
-		p.retag(p.to(), p.wanted.LoadBalancers[0].Tags, p.balancer.Tags)
+		p.retag(p.to(), withoutCluster(p.wanted.LoadBalancers[0].Tags), p.balancer.Tags)
 	}
 	for _, group := range p.wanted.SecurityGroups {
 		if seen := p.seenSecurityGroup(p.partOf(&group)); seen != nil {
-			p.retag(stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, group.Tags, seen.Tags)
+			p.retag(stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, withoutCluster(group.Tags), seen.Tags)
 		}
 	}
 	for _, g := range p.groups {
 		if g.seen != nil {
-			p.retag(g.ref(), g.wanted.Tags, g.seen.Tags)
+			p.retag(g.ref(), withoutCluster(g.wanted.Tags), g.seen.Tags)
 		}
 	}
 	for _, l := range p.listeners.list {
@@ -58,16 +58,22 @@ func versioned(wanted map[string]string, to, seen stack.Action) map[string]strin
 	return wanted
 }
 
-// retag does nothing to a part of which no tags are wanted. The cluster's tag stays as it is: by it parts are found, other than listeners
-// and rules, which need none. A tag that users may not set stays until something else changes: the incumbent has set it for them, and
-// adopting what it has made changes nothing.
+// withoutCluster are tags without that of the cluster, by which parts are found that a load balancer does not list: it stays as it is.
+func withoutCluster(tags map[string]string) map[string]string {
+	tags = maps.Clone(tags)
+	delete(tags, stack.ClusterTag)
+	return tags
+}
+
+// retag does nothing to a part of which no tags are wanted. A tag that users may not set stays until something else changes: the incumbent
+// has set it for them, and adopting what it has made changes nothing.
 func (p *planner) retag(of stack.Ref, wanted, seen map[string]string) {
 	if wanted == nil {
 		return
 	}
 	add := map[string]string{}
 	for key, value := range wanted {
-		if has, ok := seen[key]; (!ok || has != value) && key != stack.ClusterTag {
+		if has, ok := seen[key]; !ok || has != value {
 			add[key] = value
 		}
 	}

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -135,17 +136,21 @@ func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
 }
 
 func (v *view) partOf(group *stack.SecurityGroup) string {
-	return v.wanted.ID.Kind.PartOf(group.Tags)
+	return cmp.Or(group.Part, v.wanted.ID.Kind.PartOf(group.Tags))
 }
 
-// seenSecurityGroup is the first of its part, nil for none.
-func (v *view) seenSecurityGroup(part string) *stack.SecurityGroup {
+// seenSecurityGroup is the one of its part, nil for none. Of several it is the one with the wanted name, as somebody else may have made
+// another with the same tags; else the first.
+func (v *view) seenSecurityGroup(part string) (found *stack.SecurityGroup) {
+	isWanted := func(name string) bool {
+		return slices.ContainsFunc(v.wanted.SecurityGroups, func(g stack.SecurityGroup) bool { return v.partOf(&g) == part && g.Name == name })
+	}
 	for i := range v.seen.SecurityGroups {
-		if group := &v.seen.SecurityGroups[i]; v.partOf(group) == part {
-			return group
+		if group := &v.seen.SecurityGroups[i]; v.partOf(group) == part && (found == nil || isWanted(group.Name) && !isWanted(found.Name)) {
+			found = group
 		}
 	}
-	return nil
+	return found
 }
 
 // securityGroup gives one that is wanted the ID of the one that is seen.

@@ -55,7 +55,8 @@ type cloud struct {
 	webACL     string
 	classicACL string
 	trustStore string
-	group      string // a security group
+	group      string     // a security group
+	config     aws.Config // of clients that are not targetgate's
 	options    plan.Options
 }
 
@@ -113,10 +114,12 @@ func newCloudAt(t testing.TB, now clock.Clock, options emulated.Options) *cloud 
 		endpoints[service] = "http://aws.test"
 		unlimited = append(unlimited, budget.Rule{Service: service, Operations: regexp.MustCompile("."), Rate: 1e6, Burst: 1e6})
 	}
-	known := accounts.New(aws.Config{
+	c.config = aws.Config{
 		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("AKIATEST", "secret", ""),
 		HTTPClient: inProcess{wire.New(c.aws, wire.Options{Clock: now, Limits: &wire.Limits{}})},
-	}, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
+	}
+	known := accounts.New(c.config, accounts.Settings{Endpoints: endpoints, Throttle: unlimited})
+	c.config.BaseEndpoint = aws.String("http://aws.test")
 	calls := apply.Calls{
 		ELB: provision.NewELB(known, budget.ClassProvision), EC2: provision.NewEC2(known, budget.ClassProvision),
 		WAF: wafv2.NewClient(known, budget.ClassProvision), WAFClassic: wafclassic.NewClient(known, budget.ClassProvision),
