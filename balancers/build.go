@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -67,7 +66,7 @@ const buildTime = 10 * time.Second
 // freeName is the name of what a step creates if the holder, which is somebody else's by its tags, has the wanted one. It is found again by
 // its own. There is none beside what serves and has lost its tags, nor for the security group that all groups share, of which two groups
 // could make one each.
-func (p *pass) freeName(change steps.Change, holder apply.Made) string {
+func (p *pass) freeName(change steps.Change, holder steps.Made) string {
 	if len(p.members.Active) == 0 {
 		return ""
 	}

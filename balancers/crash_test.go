@@ -124,48 +124,10 @@ func (a *world) IsNew(string) bool  { return false }
 func (a *world) IsGone(string) bool { return false }
 func (a *world) Await(string) bool  { return false }
 
-func (a *world) Note(_ stack.ID, change steps.Change, made apply.Made) {
-	switch c := change.(type) {
-	case steps.CreateSecurityGroup:
-		c.Group.ID, c.Group.Inbound = made.ID, nil
-		a.seen.SecurityGroups = append(a.seen.SecurityGroups, c.Group)
-	case steps.Authorize:
-		for i, group := range a.seen.SecurityGroups {
-			if group.ID == c.Group.ID {
-				a.seen.SecurityGroups[i].Inbound = append(group.Inbound, c.Rules...)
-			}
-		}
-	case steps.CreateLoadBalancer:
-		c.LoadBalancer.ARN, c.LoadBalancer.DNSName, c.LoadBalancer.Active = made.ID, made.DNSName, true
-		c.LoadBalancer.Listeners, c.LoadBalancer.Attributes = nil, map[string]string{}
-		a.seen.LoadBalancers = append(a.seen.LoadBalancers, c.LoadBalancer)
-	case steps.CreateTargetGroup:
-		c.Group.ARN, c.Group.Attributes = made.ID, map[string]string{}
-		a.seen.TargetGroups = append(a.seen.TargetGroups, c.Group)
-	case steps.CreateListener:
-		c.Listener.ARN, c.Listener.Rules, c.Listener.Attributes = made.ID, nil, map[string]string{}
-		a.seen.LoadBalancers[0].Listeners = append(a.seen.LoadBalancers[0].Listeners, c.Listener)
-	case steps.CreateRule:
-		c.Rule.ARN = made.ID
-		listener := &a.seen.LoadBalancers[0].Listeners[0]
-		listener.Rules = append(listener.Rules, c.Rule)
-	case steps.ModifyRule:
-		rules := a.seen.LoadBalancers[0].Listeners[0].Rules
-		for i := range rules {
-			if rules[i].ARN == c.Rule.ID {
-				rules[i].Conditions, rules[i].Action = c.To.Conditions, c.To.Action
-			}
-		}
-	case steps.SetPriorities:
-		rules := a.seen.LoadBalancers[0].Listeners[0].Rules
-		for _, to := range c.Priorities {
-			rules[slices.IndexFunc(rules, func(r stack.Rule) bool { return r.ARN == to.Rule.ID })].Priority = to.Priority
-		}
-	case steps.DeleteRule:
-		listener := &a.seen.LoadBalancers[0].Listeners[0]
-		listener.Rules = slices.DeleteFunc(listener.Rules, func(r stack.Rule) bool { return r.ARN == c.Rule.ID })
-	case steps.DeleteTargetGroup:
-		a.seen.TargetGroups = slices.DeleteFunc(a.seen.TargetGroups, func(g stack.TargetGroup) bool { return g.ARN == c.Group.ID })
+func (a *world) Note(_ stack.ID, change steps.Change, made steps.Made) {
+	change.On(&a.seen, made)
+	for i := range a.seen.LoadBalancers {
+		a.seen.LoadBalancers[i].Active = true
 	}
 }
 

@@ -199,7 +199,7 @@ func (p teller) tellRenamed() {
 		to, seen := wanted.LoadBalancers[0], p.seen.All()[i].LoadBalancers
 		isOld := func(b stack.LoadBalancer) bool { return b.Name == to.Name && b.Scheme != to.Scheme }
 		isNew := func(b stack.LoadBalancer) bool { return b.Name == to.SpareName && b.Scheme == to.Scheme }
-		free := p.freeName(steps.CreateLoadBalancer{LoadBalancer: to}, apply.Made{})
+		free := p.freeName(steps.CreateLoadBalancer{LoadBalancer: to}, steps.Made{})
 		if slices.ContainsFunc(seen, func(b stack.LoadBalancer) bool { return b.Name == free }) {
 			p.tellAll(reasonWarning, "load balancer %s could not get the name %s, which a load balancer of somebody else's had, and AWS renames "+
 				"none: use %s wherever you refer to it by its name", free, to.Name, free)

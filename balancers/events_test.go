@@ -226,11 +226,11 @@ func TestALoadBalancerWhoseNameIsTakenIsKeptUnderAnother(t *testing.T) {
 			if c, creates := step.Change.(steps.CreateLoadBalancer); creates {
 				creations++
 				made := balancer("own", true, 80)
-				made.Name = pass.Free(c, apply.Made{ID: "arn-theirs", DNSName: "theirs"})
+				made.Name = pass.Free(c, steps.Made{ID: "arn-theirs", DNSName: "theirs"})
 				b.see(edge, made)
 				result.Done = append(result.Done, step)
 			}
-			if c, creates := step.Change.(steps.CreateSecurityGroup); creates && c.Group.Shared && pass.Free(c, apply.Made{}) != "" {
+			if c, creates := step.Change.(steps.CreateSecurityGroup); creates && c.Group.Shared && pass.Free(c, steps.Made{}) != "" {
 				t.Error("the shared security group has another name for each group")
 			}
 		}
@@ -257,7 +257,7 @@ func TestNothingIsMadeBesideWhatHasLostItsTags(t *testing.T) {
 	seen := balancer("new", true, 80)
 	seen.SecurityGroups = []stack.Ref{{ID: "sg-lost"}}
 	b.see(edge, seen)
-	var free func(steps.Change, apply.Made) string
+	var free func(steps.Change, steps.Made) string
 	b.apply = func(pass apply.Pass) apply.Result {
 		free = pass.Free
 		return apply.Result{}
@@ -266,15 +266,15 @@ func TestNothingIsMadeBesideWhatHasLostItsTags(t *testing.T) {
 	lost := balancer("old", true)
 	for name, tc := range map[string]struct {
 		change steps.Change
-		holder apply.Made
+		holder steps.Made
 		free   bool
 	}{
-		"a load balancer in a status":          {steps.CreateLoadBalancer{}, apply.Made{ID: lost.ARN, DNSName: lost.DNSName}, false},
-		"another one":                          {steps.CreateLoadBalancer{}, apply.Made{ID: "arn", DNSName: "theirs"}, true},
-		"a security group of a load balancer":  {steps.CreateSecurityGroup{}, apply.Made{ID: "sg-lost"}, false},
-		"another security group":               {steps.CreateSecurityGroup{}, apply.Made{ID: "sg-theirs"}, true},
-		"that which all groups share":          {steps.CreateSecurityGroup{Group: stack.SecurityGroup{Shared: true}}, apply.Made{ID: "sg-theirs"}, false},
-		"a target group, whose name is hashed": {steps.CreateTargetGroup{}, apply.Made{ID: "arn"}, false},
+		"a load balancer in a status":          {steps.CreateLoadBalancer{}, steps.Made{ID: lost.ARN, DNSName: lost.DNSName}, false},
+		"another one":                          {steps.CreateLoadBalancer{}, steps.Made{ID: "arn", DNSName: "theirs"}, true},
+		"a security group of a load balancer":  {steps.CreateSecurityGroup{}, steps.Made{ID: "sg-lost"}, false},
+		"another security group":               {steps.CreateSecurityGroup{}, steps.Made{ID: "sg-theirs"}, true},
+		"that which all groups share":          {steps.CreateSecurityGroup{Group: stack.SecurityGroup{Shared: true}}, steps.Made{ID: "sg-theirs"}, false},
+		"a target group, whose name is hashed": {steps.CreateTargetGroup{}, steps.Made{ID: "arn"}, false},
 	} {
 		if got := free(tc.change, tc.holder); (got != "") != tc.free {
 			t.Errorf("%s: %q", name, got)

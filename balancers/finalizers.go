@@ -123,7 +123,9 @@ func (p claims) isTakenAway(member *networkingv1.Ingress) bool {
 	if len(p.result.LeftOut) > 0 || p.awaitsHealth() && p.hasTargetGroup(member) || p.awaitsEnd() {
 		return false
 	}
-	return !slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool { return apply.Removes(f.Step.Change) && !isProtected(f) })
+	return !slices.ContainsFunc(p.result.Failures, func(f apply.Failure) bool {
+		return f.Step.Change.Effect() == steps.Removes && !isProtected(f)
+	})
 }
 
 // awaitsHealth reports whether something new does not serve yet.

@@ -4,6 +4,7 @@
 package balancers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -173,13 +174,16 @@ func (p statuses) proposed(planned steps.Plan) (out []Write) {
 		return is && !c.LoadBalancer.Network
 	})
 	shown := p.shown()
+	if shown != nil && !isNew {
+		shown = cmp.Or(p.after(shown.ARN, planned), shown)
+	}
 	for _, member := range p.members.Active {
 		switch {
 		case p.isLeaving(member.Ingress), p.isUnserved(member.Ingress):
 		case isNew:
 			out = append(out, Write{membership.NameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
-			if entries := p.statusOf(member, after(*shown, planned)); !isStatus(member.Ingress, entries) {
+			if entries := p.statusOf(member, shown); !isStatus(member.Ingress, entries) {
 				out = append(out, Write{membership.NameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
 			}
 		}
@@ -192,20 +196,13 @@ func (p statuses) proposed(planned steps.Plan) (out []Write) {
 	return out
 }
 
-// after is the load balancer with the listeners that it has when the steps are done.
-func after(balancer stack.LoadBalancer, planned steps.Plan) *stack.LoadBalancer {
-	balancer.Listeners = slices.Clone(balancer.Listeners)
+// after is the load balancer as it is when the steps are done, nil if it is gone then.
+func (p *pass) after(arn string, planned steps.Plan) *stack.LoadBalancer {
+	seen := stack.Copy(p.seen)
 	for _, step := range planned {
-		switch change := step.Change.(type) {
-		case steps.CreateListener:
-			if change.LoadBalancer.ID == balancer.ARN {
-				balancer.Listeners = append(balancer.Listeners, change.Listener)
-			}
-		case steps.DeleteListener:
-			balancer.Listeners = slices.DeleteFunc(balancer.Listeners, func(l stack.Listener) bool { return l.ARN == change.Listener.ID })
-		}
+		step.Change.On(&seen, steps.Made{})
 	}
-	return &balancer
+	return seen.LoadBalancer(arn)
 }
 
 func statusText(entry networkingv1.IngressLoadBalancerIngress) string {

@@ -75,5 +75,5 @@ func isHoldable(failure apply.Failure, seen stack.Stack) bool {
 // isMereSetting reports whether all that is refused is a setting: the rest was made, and serves without it. A web ACL is more than that.
 func isMereSetting(failure apply.Failure, seen stack.Stack) bool {
 	_, guards := steps.Guarded(failure.Step.Change)
-	return apply.Sets(failure.Step.Change) && !guards && isHoldable(failure, seen)
+	return failure.Step.Change.Effect() == steps.Sets && !guards && isHoldable(failure, seen)
 }

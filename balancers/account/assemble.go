@@ -28,14 +28,14 @@ func (v *View) assemble(s swept) (entries map[stack.ID]*entry, shared []stack.Se
 	for _, b := range s.balancers {
 		tags, id, part := v.owned(aws.ToString(b.LoadBalancerArn), s.tags[aws.ToString(b.LoadBalancerArn)], known)
 		if balancer := loadBalancer(b, tags); part == balancer.Part() {
-			in := with(of(id), balancer.Network)
+			in := of(id).In(balancer.Network)
 			in.LoadBalancers = append(in.LoadBalancers, balancer)
 		}
 	}
 	for _, g := range s.groups {
 		tags, id, part := v.owned(aws.ToString(g.TargetGroupArn), s.tags[aws.ToString(g.TargetGroupArn)], known)
 		if part != "" {
-			in, group := with(of(id), stack.IsFrontGroup(part)), targetGroup(g, part, tags)
+			in, group := of(id).In(stack.IsFrontGroup(part)), targetGroup(g, part, tags)
 			group.LoadBalancers = slices.DeleteFunc(group.LoadBalancers, func(arn string) bool { return !v.gone[arn].IsZero() })
 			in.TargetGroups = append(in.TargetGroups, group)
 		}
@@ -59,10 +59,9 @@ func (v *View) assembleSecurityGroups(s swept, known map[string]place, of func(s
 		}
 		switch _, id, part := v.owned(group.ID, group.Tags, known); {
 		case part == stack.SecurityGroupPart:
-			group.Part = part
 			of(id).SecurityGroups = append(of(id).SecurityGroups, group)
 		case part == stack.SharedPart || isShared(v.Cluster, group.Tags) && v.gone[group.ID].IsZero():
-			group.Part, group.Shared = stack.SharedPart, true
+			group.Shared = true
 			shared = append(shared, group)
 		}
 	}
@@ -111,7 +110,7 @@ func (v *View) addYoung(now *stack.Stack, old stack.Stack) {
 	now.TargetGroups = addMissing(now.TargetGroups, old.TargetGroups, func(g stack.TargetGroup) string { return g.ARN }, isYoung)
 	now.SecurityGroups = addMissing(now.SecurityGroups, old.SecurityGroups, func(g stack.SecurityGroup) string { return g.ID }, isYoung)
 	if old.Front != nil && v.isYoung(*old.Front) {
-		v.addYoung(with(now, true), *old.Front)
+		v.addYoung(now.In(true), *old.Front)
 	}
 }
 

@@ -116,7 +116,7 @@ func (v detailReader) readListener(ctx context.Context, l *stack.Listener) error
 		}
 	}
 	l.Rules = addMissing(l.Rules, known, func(r stack.Rule) string { return r.ARN }, v.IsNew)
-	sortRules(l)
+	l.SortRules()
 	if err := v.readListenerAttributes(ctx, l); err != nil && !awserr.IsPermission(err) {
 		return err
 	}

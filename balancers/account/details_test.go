@@ -19,7 +19,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -253,7 +252,7 @@ func TestAWebACLOfOneKindMayTakeTheOtherOff(t *testing.T) {
 	v, _ := viewOf(c)
 	balancersOf(t, v, "g")
 	balancer := stack.Ref{ID: "arn"}
-	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
+	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, steps.Made{ID: "arn"})
 	for _, step := range []struct {
 		change       steps.Change
 		acl, classic string
@@ -265,7 +264,7 @@ func TestAWebACLOfOneKindMayTakeTheOtherOff(t *testing.T) {
 		{steps.SetClassicACL{LoadBalancer: balancer}, "acl", "none"},
 	} {
 		if step.change != nil {
-			v.Note(id("g"), step.change, apply.Made{})
+			v.Note(id("g"), step.change, steps.Made{})
 		}
 		seen, err := v.Stack(t.Context(), id("g"))
 		if err != nil {
@@ -283,7 +282,7 @@ func TestCertificatesAreNoted(t *testing.T) {
 	c := newCloud()
 	v, _ := viewOf(c)
 	balancersOf(t, v, "g")
-	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
+	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, steps.Made{ID: "arn"})
 	listener := stack.Ref{ID: "listener"}
 	is := func(protocol string, certificates ...string) stack.Listener {
 		return stack.Listener{Protocol: protocol, Certificates: certificates}
@@ -302,7 +301,7 @@ func TestCertificatesAreNoted(t *testing.T) {
 		{steps.ModifyListener{Listener: listener, To: is("HTTP")}, nil},
 		{steps.ModifyListener{Listener: listener, To: is("HTTPS", "a")}, []string{"a"}},
 	} {
-		v.Note(id("g"), step.change, apply.Made{ID: listener.ID})
+		v.Note(id("g"), step.change, steps.Made{ID: listener.ID})
 		seen, err := v.Stack(t.Context(), id("g"))
 		if err != nil {
 			t.Fatal(err)

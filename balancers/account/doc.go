@@ -10,8 +10,7 @@
 //	details.go       what a sweep leaves out, read when a stack is asked for first: listeners, rules, attributes; or when it is wanted:
 //	                 web ACLs, capacity, protection, attributes of target groups
 //	assemble.go      makes stacks of what was swept
-//	note.go          what our own steps have changed, of security groups, target groups and tags
-//	notebalancer.go  what our own steps have changed, of load balancers, their web ACLs and protection, listeners and rules
+//	note.go          what our own steps have changed
 //	ownership.go     whose a thing is, by its tags
 //	read.go          turns the SDK's load balancers, target groups and security groups into those of package stack
 //	rules.go         likewise, listeners and rules with their conditions and actions

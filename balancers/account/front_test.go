@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -56,17 +55,17 @@ func TestFrontIsSeen(t *testing.T) {
 
 	shop := seen.ID
 	more := steps.SetSubnets{LoadBalancer: stack.Ref{ID: "nlb"}, Subnets: []string{"subnet-c", "subnet-a"}, Allocations: []string{"", "eipalloc-0a"}}
-	v.Note(shop, more, apply.Made{})
+	v.Note(shop, more, steps.Made{})
 	if seen, err = v.Stack(t.Context(), shop); err != nil {
 		t.Fatal(err)
 	}
 	if b := seen.Front.LoadBalancers[0]; !slices.Equal(b.Subnets, []string{"subnet-a", "subnet-c"}) || !slices.Equal(b.Allocations, []string{"eipalloc-0a", ""}) {
 		t.Errorf("noted subnets %v, addresses %q", b.Subnets, b.Allocations)
 	}
-	v.Note(shop, steps.CreateTargetGroup{Group: stack.TargetGroup{Part: stack.FrontGroupPart(81)}}, apply.Made{ID: "new"})
-	v.Note(shop, steps.RegisterLoadBalancer{Group: stack.Ref{ID: "new"}, Target: stack.Ref{ID: "alb"}, Port: 81}, apply.Made{})
-	v.Note(shop, steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "nlb"}}, apply.Made{})
-	v.Note(shop, steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Network: true, Name: "again"}}, apply.Made{ID: "nlb2"})
+	v.Note(shop, steps.CreateTargetGroup{Group: stack.TargetGroup{Part: stack.FrontGroupPart(81)}}, steps.Made{ID: "new"})
+	v.Note(shop, steps.RegisterLoadBalancer{Group: stack.Ref{ID: "new"}, Target: stack.Ref{ID: "alb"}, Port: 81}, steps.Made{})
+	v.Note(shop, steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "nlb"}}, steps.Made{})
+	v.Note(shop, steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Network: true, Name: "again"}}, steps.Made{ID: "nlb2"})
 	if seen, err = v.Stack(t.Context(), shop); err != nil {
 		t.Fatal(err)
 	}

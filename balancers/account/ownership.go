@@ -47,14 +47,3 @@ func isOfCluster(cluster string, tags map[string]string) bool {
 func isShared(cluster string, tags map[string]string) bool {
 	return tags[stack.ClusterTag] == cluster && tags[stack.SharedResourceTag] == stack.SharedPart
 }
-
-// with is the stack that a load balancer or a target group of this part is in: that in front for those of a Network Load Balancer.
-func with(s *stack.Stack, inFront bool) *stack.Stack {
-	if !inFront {
-		return s
-	}
-	if s.Front == nil {
-		s.Front = &stack.Stack{ID: s.ID}
-	}
-	return s.Front
-}

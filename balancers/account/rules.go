@@ -54,10 +54,6 @@ func rule(r types.Rule) stack.Rule {
 	return out
 }
 
-func sortRules(l *stack.Listener) {
-	slices.SortStableFunc(l.Rules, func(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) })
-}
-
 // condition reads a condition. Those for hosts and paths may have their values in its former form alone.
 func condition(c types.RuleCondition) stack.Condition {
 	out := stack.Condition{Field: aws.ToString(c.Field)}

@@ -96,7 +96,9 @@ func TestClientSecretsAreKnownByTheirVersion(t *testing.T) {
 	oidc := func(version string) stack.Action {
 		return stack.Action{Auth: &stack.Auth{OIDC: &stack.OIDC{Secret: "hidden", Version: version}}, Fixed: &stack.FixedResponse{}}
 	}
-	noted := seenAction(oidc("2"))
+	seen := stack.Stack{LoadBalancers: []stack.LoadBalancer{{Listeners: []stack.Listener{{ARN: "listener"}}}}}
+	steps.CreateRule{Listener: stack.Ref{ID: "listener"}, Rule: stack.Rule{Action: oidc("2")}}.On(&seen, steps.Made{ID: "rule"})
+	noted := seen.Rule("rule").Action
 	if noted.Auth.OIDC.Secret != "" || noted.SecretVersion() != "2" {
 		t.Errorf("noted %#v", noted.Auth.OIDC)
 	}

@@ -23,7 +23,7 @@ func (v *View) Shared(ctx context.Context) ([]stack.SecurityGroup, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return copyOf(v.shared), nil
+	return stack.Copy(v.shared), nil
 }
 
 // Uses is what uses a security group: load balancers, whoever's, and inbound rules of other security groups. It reads AWS now, in two

@@ -10,7 +10,6 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -58,7 +57,7 @@ func TestWhatUsesTheSharedSecurityGroupIsReadNow(t *testing.T) {
 	if diff := cmp.Diff(want, uses); diff != "" || err != nil {
 		t.Errorf("uses (-want +got):\n%s\nerror %v", diff, err)
 	}
-	v.Note(stack.ID{Cluster: "c"}, steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-shared"}}, apply.Made{})
+	v.Note(stack.ID{Cluster: "c"}, steps.DeleteSecurityGroup{Group: stack.Ref{ID: "sg-shared"}}, steps.Made{})
 	if groups, err := v.Shared(t.Context()); err != nil || len(groups) > 0 {
 		t.Errorf("shared %+v, error %v, want none once it is deleted", groups, err)
 	}

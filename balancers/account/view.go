@@ -6,7 +6,6 @@ package account
 import (
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -128,10 +127,10 @@ func (v *View) look(id stack.ID) (stack.Stack, *entry, int) {
 	defer v.mu.Unlock()
 	e := v.entries[id]
 	if e == nil {
-		return stack.Stack{ID: id, SecurityGroups: copyOf(v.shared)}, nil, 0
+		return stack.Stack{ID: id, SecurityGroups: stack.Copy(v.shared)}, nil, 0
 	}
 	copied := *e
-	return copyOf(e.seen), &copied, e.changed
+	return stack.Copy(e.seen), &copied, e.changed
 }
 
 // keep takes in what was read of a stack, unless something else was noted or swept meanwhile.
@@ -146,7 +145,7 @@ func (v *View) keep(id stack.ID, seen stack.Stack, changed int) {
 func (v *View) withShared(seen stack.Stack) stack.Stack {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	seen.SecurityGroups = append(seen.SecurityGroups, copyOf(v.shared)...)
+	seen.SecurityGroups = append(seen.SecurityGroups, stack.Copy(v.shared)...)
 	return seen
 }
 
@@ -234,39 +233,3 @@ func (v *View) isOld(id stack.ID) bool {
 
 // isDue reports whether all must be swept. The caller holds the lock.
 func (v *View) isDue() bool { return v.swept.IsZero() || v.Clock.Since(v.swept) >= v.Interval }
-
-// copyOf shares nothing with the value that could be written.
-func copyOf[T any](value T) T {
-	copied := reflect.New(reflect.TypeFor[T]()).Elem()
-	copyInto(copied, reflect.ValueOf(value))
-	return copied.Interface().(T) // it is made as one
-}
-
-func copyInto(to, from reflect.Value) {
-	to.Set(from)
-	switch from.Kind() {
-	case reflect.Pointer:
-		if !from.IsNil() {
-			to.Set(reflect.New(from.Type().Elem()))
-			copyInto(to.Elem(), from.Elem())
-		}
-	case reflect.Struct:
-		for i := range from.NumField() {
-			copyInto(to.Field(i), from.Field(i))
-		}
-	case reflect.Slice:
-		if !from.IsNil() {
-			to.Set(reflect.MakeSlice(from.Type(), from.Len(), from.Len()))
-			for i := range from.Len() {
-				copyInto(to.Index(i), from.Index(i))
-			}
-		}
-	case reflect.Map: // of values that are not shared
-		if !from.IsNil() {
-			to.Set(reflect.MakeMapWithSize(from.Type(), from.Len()))
-			for _, key := range from.MapKeys() {
-				to.SetMapIndex(key, from.MapIndex(key))
-			}
-		}
-	}
-}

@@ -16,7 +16,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/targetgate/targetgate/aws/awserr"
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -76,8 +75,8 @@ func TestWhatWeMadeIsKnownBeforeItsTagsAreShown(t *testing.T) {
 		t.Fatalf("load balancers %v of an empty account", got)
 	}
 	made := steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}
-	v.Note(id("g"), made, apply.Made{ID: "listed"})
-	v.Note(id("g"), made, apply.Made{ID: "unlisted"})
+	v.Note(id("g"), made, steps.Made{ID: "listed"})
+	v.Note(id("g"), made, steps.Made{ID: "unlisted"})
 	c.add("listed", nil)
 	v.Forget(id("g"))
 	if diff := cmp.Diff([]string{"listed", "unlisted"}, balancersOf(t, v, "g")); diff != "" {
@@ -96,7 +95,7 @@ func TestWhatWeDeletedStaysAway(t *testing.T) {
 	if got := balancersOf(t, v, "g"); len(got) != 1 {
 		t.Fatalf("load balancers %v, want one", got)
 	}
-	v.Note(id("g"), steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, apply.Made{})
+	v.Note(id("g"), steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, steps.Made{})
 	v.Forget(id("g"))
 	if got := balancersOf(t, v, "g"); got != nil {
 		t.Errorf("load balancers %v after they were deleted", got)
@@ -111,7 +110,7 @@ func TestWhatWeDeletedHasNoTargetGroups(t *testing.T) {
 	c.groups[0].LoadBalancerArns = []string{"arn", "other"}
 	v, _ := viewOf(c)
 	balancersOf(t, v, "g")
-	v.Note(id("g"), steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, apply.Made{})
+	v.Note(id("g"), steps.DeleteLoadBalancer{LoadBalancer: stack.Ref{ID: "arn"}}, steps.Made{})
 	v.Forget(id("g"))
 	seen, err := v.Stack(t.Context(), id("g"))
 	if err != nil || !slices.Equal(seen.TargetGroups[0].LoadBalancers, []string{"other"}) {
@@ -152,7 +151,7 @@ func TestListenersAndRulesAreAsWeLeftThem(t *testing.T) {
 		want   []string
 	}{
 		{steps.DeleteRule{Rule: stack.Ref{ID: "arn/80/old"}}, "", 0, []string{"arn/80", "arn/80/kept"}},
-		{steps.CreateRule{Listener: port80, Rule: stack.Rule{Priority: 2}}, "arn/80/new", 0, []string{"arn/80", "arn/80/new", "arn/80/kept"}},
+		{steps.CreateRule{Listener: port80, Rule: stack.Rule{Priority: 2}, Part: "2"}, "arn/80/new", 0, []string{"arn/80", "arn/80/new", "arn/80/kept"}},
 		{
 			steps.CreateListener{LoadBalancer: balancer, Listener: stack.Listener{Port: 81}}, "arn/81", 0,
 			[]string{"arn/80", "arn/80/new", "arn/80/kept", "arn/81"},
@@ -161,7 +160,7 @@ func TestListenersAndRulesAreAsWeLeftThem(t *testing.T) {
 		{steps.Nothing{}, "", newFor, nil}, // AWS has had the time to show it, so somebody else has deleted it
 		{steps.Nothing{}, "", lag, []string{"arn/80", "arn/80/old", "arn/80/kept"}},
 	} {
-		v.Note(id("g"), step.change, apply.Made{ID: step.made})
+		v.Note(id("g"), step.change, steps.Made{ID: step.made})
 		clock.SetTime(clock.Now().Add(step.pause))
 		v.Forget(id("g"))
 		if diff := cmp.Diff(step.want, listenersOf(t, v, "g")); diff != "" {
@@ -174,8 +173,8 @@ func TestWhatAWSDoesNotFindYetStaysAsItIsKnown(t *testing.T) {
 	c := newCloud()
 	v, clock := viewOf(c)
 	balancersOf(t, v, "g")
-	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, apply.Made{ID: "arn"})
-	v.Note(id("g"), steps.CreateListener{LoadBalancer: stack.Ref{ID: "arn"}, Listener: stack.Listener{Port: 80}}, apply.Made{ID: "arn/80"})
+	v.Note(id("g"), steps.CreateLoadBalancer{LoadBalancer: stack.LoadBalancer{Tags: tagged("g")}}, steps.Made{ID: "arn"})
+	v.Note(id("g"), steps.CreateListener{LoadBalancer: stack.Ref{ID: "arn"}, Listener: stack.Listener{Port: 80}}, steps.Made{ID: "arn/80"})
 	c.unfound = map[string]bool{"arn": true}
 	clock.SetTime(clock.Now().Add(statePause)) // it may be active now
 	if got := listenersOf(t, v, "g"); len(got) != 1 {
@@ -259,7 +258,7 @@ func TestSweepLeavesWhatWasNotedMeanwhile(t *testing.T) {
 	balancersOf(t, v, "g")
 	clock.SetTime(clock.Now().Add(time.Hour))
 	c.during = func() {
-		v.Note(id("g"), steps.SetAddressType{LoadBalancer: stack.Ref{ID: "arn"}, AddressType: "dualstack"}, apply.Made{})
+		v.Note(id("g"), steps.SetAddressType{LoadBalancer: stack.Ref{ID: "arn"}, AddressType: "dualstack"}, steps.Made{})
 	}
 	seen, err := v.Stack(t.Context(), id("g"))
 	if err != nil || len(seen.LoadBalancers) != 1 || seen.LoadBalancers[0].AddressType != "dualstack" {

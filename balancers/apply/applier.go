@@ -33,7 +33,7 @@ type Applier struct {
 // View is what is known to be in AWS.
 type View interface {
 	// Note takes in a change that was made, with the IDs of all its references, and what it has made.
-	Note(id stack.ID, change steps.Change, made Made)
+	Note(id stack.ID, change steps.Change, made steps.Made)
 	// Exists reports whether a load balancer or target group of whatever owner is known to be there.
 	Exists(arn string) bool
 	// IsNew reports whether we have made something so short a time ago that AWS may not find it yet.
@@ -64,7 +64,7 @@ type Pass struct {
 	// is left to the next pass; nil is never.
 	Interrupted func(changed bool) bool
 	// Free is the name of what a step creates if the holder, somebody else's, has the wanted one; "" if that fails then, nil for always.
-	Free func(change steps.Change, holder Made) string
+	Free func(change steps.Change, holder steps.Made) string
 }
 
 // RuleLag is for how long load balancers may follow rules that have been changed. AWS states no bound; users have seen some 10 s.
@@ -119,7 +119,7 @@ type doing struct {
 	*Applier
 	Calls
 	pass      Pass
-	refs      refs
+	refs      steps.Refs
 	blocked   blocked
 	result    Result
 	waiting   bool // a wait does not hold; steps that begin anew do not care
@@ -141,7 +141,7 @@ const LateDelay = 30 * time.Second
 // not done, nor what must not be done because of a failure, nor tags of what was to be written and is not; the rest is. It ends early when
 // nobody knows what came of a call, when it is interrupted, or when ctx ends.
 func (a *Applier) Run(ctx context.Context, pass Pass) Result {
-	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: refs{}}
+	d := &doing{Applier: a, Calls: a.Calls, pass: pass, refs: steps.Refs{}}
 	isLate := func(s steps.Step) bool { return s.Late && !d.blocked.isTagOfUnwritten(s.Change) }
 	if d.steps(ctx, func(s steps.Step) bool { return !s.Late }, len(pass.Plan)) && slices.ContainsFunc(pass.Plan, isLate) {
 		switch {
@@ -196,16 +196,16 @@ func (d *doing) isBehind(step steps.Step) bool {
 func (d *doing) step(ctx context.Context, step steps.Step) bool {
 	kind, known := kinds[reflect.TypeOf(step.Change)]
 	if !known {
-		return d.fail(steps.Step{Change: step.Change}, sets, fmt.Errorf("a step of type %T is not known", step.Change))
+		return d.fail(steps.Step{Change: step.Change}, fmt.Errorf("a step of type %T is not known", step.Change))
 	}
-	change, leftOut := d.resolve(step, kind.effect)
+	change, leftOut := d.resolve(step)
 	if leftOut {
-		d.leaveOut(step, change, kind.effect)
+		d.leaveOut(step, change)
 		return true
 	}
 	if pause, err := d.wait(ctx, step.Wait); err != nil {
 		d.waiting, d.awaits = true, true // whether it holds is not known
-		return d.fail(step, kind.effect, err)
+		return d.fail(step, err)
 	} else if pause > 0 {
 		d.result.Waits = append(d.result.Waits, *step.Wait)
 		d.waiting, d.awaits = true, true
@@ -213,28 +213,28 @@ func (d *doing) step(ctx context.Context, step steps.Step) bool {
 		return true
 	}
 	made, err := d.do(ctx, kind, change)
-	switch removing := kind.effect == removes; {
+	switch removing := step.Change.Effect() == steps.Removes; {
 	case errors.Is(err, errUnshown):
-		d.leaveOut(step, change, kind.effect)
+		d.leaveOut(step, change)
 		d.again(unshownPause)
 	case err == nil, removing && isGone(err):
 		d.done(step, change, made)
 	case removing && isLater(err), isPending(err):
 		d.later(step, err)
 	default:
-		return d.fail(step, kind.effect, err)
+		return d.fail(step, err)
 	}
 	return true
 }
 
 // do makes the change. Of what is adopted the view does not know all.
-func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, error) {
+func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (steps.Made, error) {
 	if d.mustKeep(change) {
-		return Made{}, errKept
+		return steps.Made{}, errKept
 	}
 	made, err := kind.do(d, ctx, change)
-	if d.View.IsGone(made.ID) || err != nil && d.isUnshown(err, idsIn(change)...) {
-		return Made{}, errUnshown
+	if d.View.IsGone(made.ID) || err != nil && d.isUnshown(err, steps.IDsIn(change)...) {
+		return steps.Made{}, errUnshown
 	}
 	d.uncertain = d.uncertain || made.Adopted
 	if err == nil {
@@ -244,18 +244,18 @@ func (d *doing) do(ctx context.Context, kind kind, change steps.Change) (Made, e
 }
 
 // resolve is the step's change with IDs, and whether it is left out because of steps that failed or were left out.
-func (d *doing) resolve(step steps.Step, effect effect) (change steps.Change, leftOut bool) {
-	change, missing := d.refs.resolve(step.Change)
-	return change, len(missing) > 0 || !d.isWaitable(step.Wait) || d.namesUnshown(change) || d.blocked.isLeftOut(change, effect)
+func (d *doing) resolve(step steps.Step) (change steps.Change, leftOut bool) {
+	change, missing := d.refs.Resolve(step.Change)
+	return change, len(missing) > 0 || !d.isWaitable(step.Wait) || d.namesUnshown(change) || d.blocked.isLeftOut(change)
 }
 
-func (d *doing) leaveOut(step steps.Step, change steps.Change, e effect) {
-	d.blocked.failed(change, e)
+func (d *doing) leaveOut(step steps.Step, change steps.Change) {
+	d.blocked.failed(change)
 	d.result.LeftOut = append(d.result.LeftOut, step)
 }
 
-func (d *doing) done(step steps.Step, change steps.Change, made Made) {
-	if part := partOf(change, d.pass.ID.Kind); part != "" {
+func (d *doing) done(step steps.Step, change steps.Change, made steps.Made) {
+	if part, _ := steps.Created(change); part != "" {
 		d.refs[part] = made.ID
 	}
 	d.noteRerouted(change)
@@ -276,15 +276,15 @@ func (d *doing) later(step steps.Step, err error) {
 }
 
 // fail takes in a failure. Others may follow if AWS has refused this step and would not refuse any.
-func (d *doing) fail(step steps.Step, e effect, err error) bool {
-	change, _ := d.refs.resolve(step.Change)
-	d.blocked.failed(change, e)
+func (d *doing) fail(step steps.Step, err error) bool {
+	change, _ := d.refs.Resolve(step.Change)
+	d.blocked.failed(change)
 	d.result.Failures = append(d.result.Failures, Failure{step, err})
 	switch {
 	case !isCertain(err):
 		d.uncertain = true
 		d.noteRerouted(change) // the answer may be all that is lost
-	case e == removes && awserr.IsPermission(err) && d.pass.MayLookAgain:
+	case change.Effect() == steps.Removes && awserr.IsPermission(err) && d.pass.MayLookAgain:
 		// Policies allow a removal by the tags that something has, and what is gone has none.
 		d.uncertain, d.result.LookedAgain = true, true
 	}

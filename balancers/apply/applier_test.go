@@ -48,7 +48,7 @@ type noted struct {
 	names  []string // of what was made
 }
 
-func (n *noted) Note(_ stack.ID, change steps.Change, made Made) {
+func (n *noted) Note(_ stack.ID, change steps.Change, made steps.Made) {
 	n.notes = append(n.notes, strings.TrimSpace(fmt.Sprintf("%T %s", change, made.ID)))
 	if made.Name != "" {
 		n.names = append(n.names, made.Name)

@@ -10,21 +10,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// effect says what a failure of a step means for other steps, and what failures of others mean for it.
-type effect int
-
-const (
-	// sets: a setting that nothing else depends on. Neither stops the other.
-	sets effect = iota
-	// makes: something new, which harms nothing that there is. It is done whatever has failed, as long as what it refers to is there. Where
-	// it fails, what might have been in use until then stays.
-	makes
-	// moves: requests go elsewhere afterwards. It is done if nothing that should have been made there has failed.
-	moves
-	// removes: as moves, but nothing depends on its success.
-	removes
-)
-
 // blocked are the places where nothing is moved or removed any longer, as a step has failed there.
 type blocked struct {
 	listeners map[string]bool
@@ -41,35 +26,36 @@ type blocked struct {
 }
 
 // isLeftOut reports whether the change must not be made after what has failed.
-func (b *blocked) isLeftOut(change steps.Change, e effect) bool {
+func (b *blocked) isLeftOut(change steps.Change) bool {
 	if _, ok := change.(steps.UpdateBinding); ok {
 		return b.securityGroups
 	}
-	if e != moves && e != removes {
+	if e := change.Effect(); e != steps.Moves && e != steps.Removes {
 		return false
 	}
 	if _, ok := change.(steps.DeleteTargetGroup); ok && b.lingering {
 		return true
 	}
-	if listener := listenerOf(change); listener != "" {
+	if listener := listenerPath(steps.ListenerOf(change)); listener != "" {
 		return b.all || b.listeners[listener]
 	}
 	return b.all || b.stack
 }
 
 // failed takes the change for failed, or for left out.
-func (b *blocked) failed(change steps.Change, e effect) {
+func (b *blocked) failed(change steps.Change) {
 	switch change.(type) {
 	case steps.SetSecurityGroups:
 		b.securityGroups = true
 	case steps.DeleteBinding: // later passes find it by its target group
 		b.lingering = true
 	}
-	if e != makes && e != moves {
+	e := change.Effect()
+	if e != steps.Makes && e != steps.Moves {
 		return
 	}
-	b.stack, b.all = true, b.all || e == makes
-	if listener := listenerOf(change); listener != "" {
+	b.stack, b.all = true, b.all || e == steps.Makes
+	if listener := listenerPath(steps.ListenerOf(change)); listener != "" {
 		if b.listeners == nil {
 			b.listeners = map[string]bool{}
 		}
@@ -94,27 +80,6 @@ func (b *blocked) isTagOfUnwritten(change steps.Change) bool {
 	return false
 }
 
-// listenerOf is the listener whose requests alone the change is about, "" when there is no such listener.
-func listenerOf(change steps.Change) string {
-	switch c := change.(type) {
-	case steps.ModifyListener:
-		return listenerPath(c.Listener.ID)
-	case steps.AddCertificate:
-		return listenerPath(c.Listener.ID)
-	case steps.RemoveCertificate:
-		return listenerPath(c.Listener.ID)
-	case steps.CreateRule:
-		return listenerPath(c.Listener.ID)
-	case steps.SetPriorities:
-		return listenerPath(c.Listener.ID)
-	case steps.ModifyRule:
-		return listenerPath(c.Rule.ID)
-	case steps.DeleteRule:
-		return listenerPath(c.Rule.ID)
-	}
-	return ""
-}
-
 // listenerPath is what the ARNs of a listener and of its rules have in common: "app/NAME/ID/ID".
 func listenerPath(arn string) string {
 	if _, path, ok := strings.Cut(arn, ":listener/"); ok {
@@ -127,18 +92,11 @@ func listenerPath(arn string) string {
 }
 
 // mustKeep reports whether requests may still come to what is removed, by rules that were changed a short time ago.
-func (d *doing) mustKeep(change steps.Change) bool {
-	switch change.(type) {
-	case steps.DeleteBinding, steps.DeleteTargetGroup:
-		return d.pass.Kept > 0
-	}
-	return false
-}
+func (d *doing) mustKeep(change steps.Change) bool { return steps.IsFed(change) && d.pass.Kept > 0 }
 
 // noteRerouted takes in that requests may go elsewhere after a change.
 func (d *doing) noteRerouted(change steps.Change) {
-	switch change.(type) {
-	case steps.ModifyListener, steps.DeleteListener, steps.ModifyRule, steps.SetPriorities, steps.DeleteRule:
+	if steps.Reroutes(change) {
 		d.result.Rerouted, d.pass.Kept = true, RuleLag
 	}
 }

@@ -4,8 +4,7 @@
 // Package apply does the steps of a plan, one after the other. It knows no Ingress.
 //
 //	applier.go         a pass over the steps, and what came of it
-//	kinds.go           one row for each type of change: how it is done, and what a failure of it means for others; logs what was done
-//	refs.go            the IDs of parts that earlier steps have made, and those that a change names
+//	kinds.go           one row for each type of change: who does it; logs what was done
 //	blocked.go         which steps are left out after a failure
 //	interrupt.go       when a pass gives way to others, or ends, and leaves its rest to the next one
 //	wait.go            asks whether what a step waits for holds (the kinds of waits are in balancers/steps/step.go; since when a target

@@ -63,7 +63,7 @@ func (d *doing) isUnshown(err error, named ...string) bool {
 
 // namesUnshown reports whether the change names a part that AWS does not find yet.
 func (d *doing) namesUnshown(change steps.Change) bool {
-	return slices.ContainsFunc(d.unshown, func(id string) bool { return slices.Contains(idsIn(change), id) })
+	return slices.ContainsFunc(d.unshown, func(id string) bool { return slices.Contains(steps.IDsIn(change), id) })
 }
 
 // isLater reports whether a removal is refused only because something else is not gone yet, or may still be in use.

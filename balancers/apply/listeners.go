@@ -17,17 +17,17 @@ import (
 // listeners does the changes of listeners and their certificates.
 type listeners struct{ Listeners }
 
-func (l listeners) create(ctx context.Context, c steps.CreateListener) (Made, error) {
+func (l listeners) create(ctx context.Context, c steps.CreateListener) (steps.Made, error) {
 	in, err := input.CreateListener(c)
 	if err != nil {
-		return Made{}, refuse(err)
+		return steps.Made{}, refuse(err)
 	}
 	out, err := l.CreateListener(ctx, in)
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	made, err := only(out.Listeners, "listeners")
-	return Made{ID: aws.ToString(made.ListenerArn)}, err
+	return steps.Made{ID: aws.ToString(made.ListenerArn)}, err
 }
 
 func (l listeners) modify(ctx context.Context, c steps.ModifyListener) error {
@@ -72,17 +72,17 @@ func (l listeners) delete(ctx context.Context, c steps.DeleteListener) error {
 // rules does the changes of rules.
 type rules struct{ Rules }
 
-func (r rules) create(ctx context.Context, c steps.CreateRule) (Made, error) {
+func (r rules) create(ctx context.Context, c steps.CreateRule) (steps.Made, error) {
 	in, err := input.CreateRule(c)
 	if err != nil {
-		return Made{}, refuse(err)
+		return steps.Made{}, refuse(err)
 	}
 	out, err := r.CreateRule(ctx, in)
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	made, err := only(out.Rules, "rules")
-	return Made{ID: aws.ToString(made.RuleArn)}, err
+	return steps.Made{ID: aws.ToString(made.RuleArn)}, err
 }
 
 func (r rules) modify(ctx context.Context, c steps.ModifyRule) error {

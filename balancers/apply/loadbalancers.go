@@ -21,24 +21,24 @@ type loadBalancers struct {
 	owner owner
 }
 
-func (b loadBalancers) create(ctx context.Context, c steps.CreateLoadBalancer) (Made, error) {
-	return b.owner.named(c, c.LoadBalancer.Name, func(name string) (Made, error) {
+func (b loadBalancers) create(ctx context.Context, c steps.CreateLoadBalancer) (steps.Made, error) {
+	return b.owner.named(c, c.LoadBalancer.Name, func(name string) (steps.Made, error) {
 		c.LoadBalancer.Name = name
 		return b.createNamed(ctx, c)
 	})
 }
 
-func (b loadBalancers) createNamed(ctx context.Context, c steps.CreateLoadBalancer) (Made, error) {
+func (b loadBalancers) createNamed(ctx context.Context, c steps.CreateLoadBalancer) (steps.Made, error) {
 	out, err := b.CreateLoadBalancer(ctx, input.CreateLoadBalancer(c.LoadBalancer))
 	if awserr.HasCode(err, "DuplicateLoadBalancerName") {
 		return b.adopt(ctx, c, err)
 	}
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	made, err := madeLoadBalancer(out.LoadBalancers)
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	state := out.LoadBalancers[0].State
 	isOld := state != nil && state.Code == types.LoadBalancerStateEnumActive // a new one is provisioned for a minute or more
@@ -47,15 +47,15 @@ func (b loadBalancers) createNamed(ctx context.Context, c steps.CreateLoadBalanc
 
 // adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. Ours with another scheme was not
 // seen.
-func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, taken error) (Made, error) {
+func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, taken error) (steps.Made, error) {
 	name := c.LoadBalancer.Name
 	out, err := b.DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
 	if err != nil {
-		return Made{}, b.owner.orUnshown(err, isGone(err), name)
+		return steps.Made{}, b.owner.orUnshown(err, isGone(err), name)
 	}
 	made, err := madeLoadBalancer(out.LoadBalancers)
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	made.Adopted = true
 	err = b.owner.check(ctx, c.LoadBalancer.Tags, &foreignError{what: "load balancer", name: name, holder: made.ID})
@@ -65,9 +65,9 @@ func (b loadBalancers) adopt(ctx context.Context, c steps.CreateLoadBalancer, ta
 	return made, err
 }
 
-func madeLoadBalancer(answered []types.LoadBalancer) (Made, error) {
+func madeLoadBalancer(answered []types.LoadBalancer) (steps.Made, error) {
 	balancer, err := only(answered, "load balancers")
-	return Made{ID: aws.ToString(balancer.LoadBalancerArn), DNSName: aws.ToString(balancer.DNSName)}, err
+	return steps.Made{ID: aws.ToString(balancer.LoadBalancerArn), DNSName: aws.ToString(balancer.DNSName)}, err
 }
 
 func (b loadBalancers) setSubnets(ctx context.Context, c steps.SetSubnets) error {

@@ -74,7 +74,7 @@ func TestWhatSomebodyElseHasTakenGetsAnotherName(t *testing.T) {
 				if how == "security group" {
 					change = steps.CreateSecurityGroup{Group: stack.SecurityGroup{Name: tc.wanted, Tags: ours}}
 				}
-				result, view := runPass(t, f, Pass{Plan: do(change), Free: func(steps.Change, Made) string { return "k8s-free" }})
+				result, view := runPass(t, f, Pass{Plan: do(change), Free: func(steps.Change, steps.Made) string { return "k8s-free" }})
 				var asked []string
 				for _, in := range f.inputs {
 					switch in := in.(type) {

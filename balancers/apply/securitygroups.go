@@ -30,45 +30,45 @@ type securityGroups struct {
 
 func (d *doing) securityGroups() securityGroups { return securityGroups{d.EC2, d.owner(), d.VPC} }
 
-func (s securityGroups) create(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
-	return s.owner.named(c, c.Group.Name, func(name string) (Made, error) {
+func (s securityGroups) create(ctx context.Context, c steps.CreateSecurityGroup) (steps.Made, error) {
+	return s.owner.named(c, c.Group.Name, func(name string) (steps.Made, error) {
 		c.Group.Name = name
 		return s.createNamed(ctx, c)
 	})
 }
 
-func (s securityGroups) createNamed(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
+func (s securityGroups) createNamed(ctx context.Context, c steps.CreateSecurityGroup) (steps.Made, error) {
 	out, err := s.CreateSecurityGroup(ctx, input.CreateSecurityGroup(c.Group, s.vpc))
 	if awserr.HasCode(err, "InvalidGroup.Duplicate") {
 		return s.adopt(ctx, c)
 	}
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
-	return Made{ID: aws.ToString(out.GroupId)}, nil
+	return steps.Made{ID: aws.ToString(out.GroupId)}, nil
 }
 
 // adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. The rules that it
 // has are found by the next pass.
-func (s securityGroups) adopt(ctx context.Context, c steps.CreateSecurityGroup) (Made, error) {
+func (s securityGroups) adopt(ctx context.Context, c steps.CreateSecurityGroup) (steps.Made, error) {
 	out, err := s.DescribeSecurityGroups(ctx, &awsec2.DescribeSecurityGroupsInput{Filters: []ec2types.Filter{
 		{Name: aws.String("group-name"), Values: []string{c.Group.Name}}, {Name: aws.String("vpc-id"), Values: []string{s.vpc}},
 	}})
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	group, err := only(out.SecurityGroups, "security groups")
 	if err != nil {
-		return Made{}, s.owner.orUnshown(err, len(out.SecurityGroups) == 0, c.Group.Name)
+		return steps.Made{}, s.owner.orUnshown(err, len(out.SecurityGroups) == 0, c.Group.Name)
 	}
 	tags, id := map[string]string{}, aws.ToString(group.GroupId)
 	for _, tag := range group.Tags {
 		tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 	}
 	if !s.owner.has(tags, c.Group.Tags) {
-		return Made{ID: id}, &foreignError{what: "security group", name: c.Group.Name, holder: id, bare: len(tags) == 0}
+		return steps.Made{ID: id}, &foreignError{what: "security group", name: c.Group.Name, holder: id, bare: len(tags) == 0}
 	}
-	return Made{ID: id, Adopted: true}, nil
+	return steps.Made{ID: id, Adopted: true}, nil
 }
 
 func (s securityGroups) authorize(ctx context.Context, c steps.Authorize) error {
@@ -133,18 +133,18 @@ func (a authorizer) authorize(ctx context.Context, c steps.Authorize) error {
 func (a authorizer) replace(ctx context.Context, c steps.Authorize, full error) error {
 	step := a.surplus(c.Group.ID)
 	revoke, ok := step.Change.(steps.Revoke)
-	if !ok || !mayFit(c.Rules, revoke.Rules) || a.blocked.isLeftOut(revoke, removes) {
+	if !ok || !mayFit(c.Rules, revoke.Rules) || a.blocked.isLeftOut(revoke) {
 		return full
 	}
 	if err := a.groups.revoke(ctx, revoke); err != nil {
 		return err
 	}
-	logChange(ctx, revoke, Made{})
+	logChange(ctx, revoke, steps.Made{})
 	err := a.groups.authorize(ctx, c)
 	switch {
 	case err == nil:
 		a.exchanged = append(a.exchanged, revoke.Group.ID)
-		a.done(step, revoke, Made{})
+		a.done(step, revoke, steps.Made{})
 		return nil
 	case !ec2.IsRuleLimit(err): // the rules may be there, and have the room in the next pass if not
 		a.uncertain = true
@@ -156,7 +156,7 @@ func (a authorizer) replace(ctx context.Context, c steps.Authorize, full error) 
 	if failed := a.groups.authorize(back, steps.Authorize(revoke)); failed != nil {
 		return fmt.Errorf("%w; the rules that made room for these could not be put back: %s", err, awserr.Message(failed))
 	}
-	logChange(ctx, steps.Authorize(revoke), Made{})
+	logChange(ctx, steps.Authorize(revoke), steps.Made{})
 	return err
 }
 

@@ -25,7 +25,7 @@ type owner struct {
 	ELB  ELB
 	kind stack.Kind
 	view View
-	free func(steps.Change, Made) string
+	free func(steps.Change, steps.Made) string
 }
 
 // owner is the stack that the pass is over.
@@ -70,7 +70,7 @@ func (o owner) orUnshown(err error, hidden bool, name string) error {
 
 // named creates something by its name or, when somebody else's has that, by the free one. What has no tags at all is somebody else's when
 // it has had none for a while: it may be ours, and AWS may not show its tags yet.
-func (o owner) named(change steps.Change, name string, create func(name string) (Made, error)) (Made, error) {
+func (o owner) named(change steps.Change, name string, create func(name string) (steps.Made, error)) (steps.Made, error) {
 	made, err := create(name)
 	var foreign *foreignError
 	isOthers := errors.As(err, &foreign) && !o.view.IsGone(foreign.holder) && (!foreign.bare || !o.view.Await(name))
@@ -88,7 +88,9 @@ func (o owner) named(change steps.Change, name string, create func(name string) 
 
 // checkMade tells whether a create call has made what it answers with. AWS answers the same if there is one with this name and these
 // settings, whoever made it. If this one may have existed before, its tags decide, and what it has is to be read.
-func (o owner) checkMade(ctx context.Context, made Made, isOld bool, wanted map[string]string, what, name string) (Made, error) {
+func (o owner) checkMade(
+	ctx context.Context, made steps.Made, isOld bool, wanted map[string]string, what, name string,
+) (steps.Made, error) {
 	if made.Adopted = isOld || o.view.Exists(made.ID); !made.Adopted {
 		return made, nil
 	}

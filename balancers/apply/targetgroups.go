@@ -22,17 +22,17 @@ type targetGroups struct {
 	vpc   string
 }
 
-func (t targetGroups) create(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
+func (t targetGroups) create(ctx context.Context, c steps.CreateTargetGroup) (steps.Made, error) {
 	out, err := t.CreateTargetGroup(ctx, input.CreateTargetGroup(c.Group, t.vpc))
 	if awserr.HasCode(err, "DuplicateTargetGroupName") {
 		return t.adopt(ctx, c)
 	}
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	made, err := madeTargetGroup(out.TargetGroups)
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	isOld := len(out.TargetGroups[0].LoadBalancerArns) > 0
 	return t.owner.checkMade(ctx, made, isOld, c.Group.Tags, "target group", c.Group.Name)
@@ -40,22 +40,22 @@ func (t targetGroups) create(ctx context.Context, c steps.CreateTargetGroup) (Ma
 
 // adopt takes the one that has the name, if it is ours: an earlier pass has made it and not heard of it. What differs in it is
 // found by the next pass.
-func (t targetGroups) adopt(ctx context.Context, c steps.CreateTargetGroup) (Made, error) {
+func (t targetGroups) adopt(ctx context.Context, c steps.CreateTargetGroup) (steps.Made, error) {
 	out, err := t.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: []string{c.Group.Name}})
 	if err != nil {
-		return Made{}, t.owner.orUnshown(err, isGone(err), c.Group.Name)
+		return steps.Made{}, t.owner.orUnshown(err, isGone(err), c.Group.Name)
 	}
 	made, err := madeTargetGroup(out.TargetGroups)
 	if err != nil {
-		return Made{}, err
+		return steps.Made{}, err
 	}
 	made.Adopted = true
 	return made, t.owner.check(ctx, c.Group.Tags, &foreignError{what: "target group", name: c.Group.Name, holder: made.ID})
 }
 
-func madeTargetGroup(answered []types.TargetGroup) (Made, error) {
+func madeTargetGroup(answered []types.TargetGroup) (steps.Made, error) {
 	group, err := only(answered, "target groups")
-	return Made{ID: aws.ToString(group.TargetGroupArn)}, err
+	return steps.Made{ID: aws.ToString(group.TargetGroupArn)}, err
 }
 
 func (t targetGroups) setHealthCheck(ctx context.Context, c steps.SetHealthCheck) error {

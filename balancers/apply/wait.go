@@ -25,7 +25,7 @@ const (
 // isWaitable reports whether what is waited for will ever be there: no step has failed to make it.
 func (d *doing) isWaitable(wait *steps.Wait) bool {
 	return wait == nil || slices.ContainsFunc([]stack.Ref{wait.Active, wait.Healthy, wait.Gone, wait.Open, wait.Settled},
-		func(r stack.Ref) bool { return d.refs.ref(r) != "" })
+		func(r stack.Ref) bool { return d.refs.ID(r) != "" })
 }
 
 // FailedPause is how often it is looked whether somebody has deleted a load balancer that AWS could not set up.
@@ -35,7 +35,7 @@ const FailedPause = 5 * time.Minute
 // not hold.
 func (d *doing) wait(ctx context.Context, wait *steps.Wait) (pause time.Duration, err error) {
 	pause, err = d.ask(ctx, wait)
-	if err != nil && d.isUnshown(err, d.refs.ref(wait.Active), d.refs.ref(wait.Healthy)) {
+	if err != nil && d.isUnshown(err, d.refs.ID(wait.Active), d.refs.ID(wait.Healthy)) {
 		return unshownPause, nil
 	}
 	return pause, err
@@ -46,15 +46,15 @@ func (d *doing) ask(ctx context.Context, wait *steps.Wait) (pause time.Duration,
 	case wait == nil:
 		return 0, nil
 	case wait.Active != none:
-		return w.active(ctx, d.refs.ref(wait.Active))
+		return w.active(ctx, d.refs.ID(wait.Active))
 	case wait.Gone != none:
 		return d.gone(wait.Gone.ID), nil
 	case wait.Healthy != none:
-		return w.healthy(ctx, d.refs.ref(wait.Healthy), d.refs.ref(wait.Instead))
+		return w.healthy(ctx, d.refs.ID(wait.Healthy), d.refs.ID(wait.Instead))
 	case wait.Open != none: // as it was seen when the plan was made
 		return min(d.pass.Closed, healthyPause), nil
 	default:
-		return d.pass.Unsettled(d.refs.ref(wait.Settled)), nil
+		return d.pass.Unsettled(d.refs.ID(wait.Settled)), nil
 	}
 }
 

@@ -549,9 +549,7 @@ func TestTagsOfOthersStay(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a"))
 	for key := range map[string]int{"aws:x": 0, "kubernetes.io/cluster/c": 0, "kubernetes.io/namespace": 0, "team": 0, "stray": 0} {
-		if err := w.retag(stack.Ref{ID: "B1"}, map[string]string{key: "v"}, nil); err != nil {
-			t.Fatal(err)
-		}
+		steps.Tag{Of: stack.Ref{ID: "B1"}, Tags: map[string]string{key: "v"}}.On(&w.Stack, steps.Made{})
 	}
 	plan, _ := Make(shop("/a").want(), w.seen(), Options{KeepTag: func(key string) bool { return key == "team" }})
 	if diff := cmp.Diff([]string{"late: remove tags stray from LoadBalancer (B1)"}, texts(plan)); diff != "" {
@@ -564,9 +562,7 @@ func TestATagThatUsersMayNotSetStaysUntilSomethingChanges(t *testing.T) {
 	for _, key := range []string{"ingress.k8s.aws/other", "service.k8s.aws/stack", "kubernetes.io/cluster/another", "targetgate.dev/x"} {
 		w := newWorld()
 		w.settle(t, shop("/a"))
-		if err := w.retag(stack.Ref{ID: "B1"}, map[string]string{key: "v"}, nil); err != nil {
-			t.Fatal(err)
-		}
+		steps.Tag{Of: stack.Ref{ID: "B1"}, Tags: map[string]string{key: "v"}}.On(&w.Stack, steps.Made{})
 		if plan, _ := Make(shop("/a").want(), w.seen(), Options{}); len(plan) > 0 {
 			t.Errorf("with the tag %s: %v, want nothing", key, texts(plan))
 		}
@@ -715,9 +711,7 @@ func TestHoldingMembersChangesNothing(t *testing.T) {
 func TestTheTagOfAnOrphanGoesWithItsFirstIngress(t *testing.T) {
 	w := newWorld()
 	w.settle(t, shop("/a"))
-	if err := w.retag(stack.Ref{ID: "B1"}, map[string]string{stack.OrphanTag: "2026-11-28T10:00:00Z"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	steps.Tag{Of: stack.Ref{ID: "B1"}, Tags: map[string]string{stack.OrphanTag: "2026-11-28T10:00:00Z"}}.On(&w.Stack, steps.Made{})
 	plan, _ := Make(shop("/a").want(), w.seen(), Options{})
 	if diff := cmp.Diff([]string{"late: remove tags " + stack.OrphanTag + " from LoadBalancer (B1)"}, texts(plan)); diff != "" {
 		t.Errorf("want, got:\n%s", diff)

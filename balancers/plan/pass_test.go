@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -167,12 +166,12 @@ func (p passes) isLucky() bool { return p.random.IntN(2) == 0 }
 
 // pass does the steps that depend on no wait that does not hold.
 func (p passes) pass(plan steps.Plan, check func() error) error {
-	p.made = map[string]string{}
+	p.made, p.removed = steps.Refs{}, map[string]bool{}
 	waiting, awaits, done := false, false, false
 	var leaves []stack.Ref
 	for i, step := range plan {
 		waiting = waiting && !step.Anew || awaits && step.AfterAll
-		if waiting || step.Late && done || p.misses(step.Change) || step.Wait != nil && p.misses(*step.Wait) {
+		if waiting || step.Late && done || p.misses(step) {
 			continue
 		}
 		if !p.holds(step.Wait) {
@@ -224,7 +223,7 @@ func (p passes) holds(wait *steps.Wait) bool {
 		}
 		return client != b.ARN && p.isLucky()
 	}
-	id, instead := p.id("tg", wait.Healthy), p.id("tg", wait.Instead)
+	id, instead := p.made.ID(wait.Healthy), p.made.ID(wait.Instead)
 	bound := slices.ContainsFunc(p.Bindings, func(b stack.Binding) bool { return b.Group.ID == id })
 	if g := p.group(id); (bound || g.Target.ID != "") && len(g.LoadBalancers) > 0 && p.isLucky() {
 		p.healthy[id] = true
@@ -232,32 +231,15 @@ func (p passes) holds(wait *steps.Wait) bool {
 	return p.healthy[id] || !p.healthy[instead]
 }
 
-// misses reports whether a value refers to a part that is not made.
-func (p passes) misses(value any) bool {
-	var missing func(v reflect.Value) bool
-	missing = func(v reflect.Value) bool {
-		switch {
-		case v.Type() == reflect.TypeFor[stack.Ref]():
-			ref := v.Interface().(stack.Ref)
-			return ref.ID == "" && ref.Part != "" && !slices.ContainsFunc([]string{"sg", "tg", "lb", "ls", "rule"}, func(kind string) bool {
-				return p.made[kind+ref.Part] != ""
-			})
-		case v.Kind() == reflect.Struct:
-			for i := range v.NumField() {
-				if missing(v.Field(i)) {
-					return true
-				}
-			}
-		case v.Kind() == reflect.Pointer && !v.IsNil():
-			return missing(v.Elem())
-		case v.Kind() == reflect.Slice:
-			for i := range v.Len() {
-				if missing(v.Index(i)) {
-					return true
-				}
+// misses reports whether a step refers to a part that is not made.
+func (p passes) misses(step steps.Step) bool {
+	_, missing := p.made.Resolve(step.Change)
+	if w := step.Wait; w != nil {
+		for _, ref := range []stack.Ref{w.Active, w.Healthy, w.Instead, w.Gone, w.Open, w.Settled} {
+			if ref != (stack.Ref{}) && p.made.ID(ref) == "" {
+				missing = append(missing, ref.Part)
 			}
 		}
-		return false
 	}
-	return missing(reflect.ValueOf(value))
+	return len(missing) > 0
 }

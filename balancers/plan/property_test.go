@@ -136,7 +136,7 @@ func newWorld() *world {
 
 // run does all steps, each twice, and calls check after each.
 func (w *world) run(plan steps.Plan, check func() error) error {
-	w.made = map[string]string{}
+	w.made, w.removed = steps.Refs{}, map[string]bool{}
 	for i, step := range plan {
 		if err := w.await(step.Wait); err != nil {
 			return fmt.Errorf("step %d: %w", i, err)

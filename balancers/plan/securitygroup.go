@@ -20,7 +20,7 @@ type securityGroupSteps struct {
 // prepare creates what is missing, and lets in whom it shall. Where that has no room beside the others, those go first.
 func (s securityGroupSteps) prepare() {
 	for _, group := range s.wanted.SecurityGroups {
-		part := s.partOf(&group)
+		part := group.Part()
 		ref := s.securityGroup(stack.Ref{Part: part})
 		var has []stack.Inbound
 		if seen := s.seenSecurityGroup(part); seen != nil {
@@ -40,7 +40,7 @@ func (s securityGroupSteps) prepare() {
 // revoke removes rules that are not wanted.
 func (s securityGroupSteps) revoke() {
 	for _, group := range s.wanted.SecurityGroups {
-		if seen := s.seenSecurityGroup(s.partOf(&group)); seen != nil && !isFull(group.Inbound, seen.Inbound) {
+		if seen := s.seenSecurityGroup(group.Part()); seen != nil && !isFull(group.Inbound, seen.Inbound) {
 			s.revokeSurplus(&group)
 		}
 	}
@@ -48,14 +48,14 @@ func (s securityGroupSteps) revoke() {
 
 // revokeSurplus leaves what may be for a held member.
 func (s securityGroupSteps) revokeSurplus(group *stack.SecurityGroup) {
-	seen := s.seenSecurityGroup(s.partOf(group))
+	seen := s.seenSecurityGroup(group.Part())
 	if group.Shared {
 		return
 	}
 	surplus := without(seen.Inbound, group.Inbound)
 	surplus = slices.DeleteFunc(surplus, func(rule stack.Inbound) bool { return s.held.keepsPort(rule.From) })
 	if len(surplus) > 0 {
-		s.do("no member wants it", steps.Revoke{Group: stack.Ref{ID: seen.ID, Part: s.partOf(seen)}, Rules: surplus})
+		s.do("no member wants it", steps.Revoke{Group: stack.Ref{ID: seen.ID, Part: seen.Part()}, Rules: surplus})
 	}
 }
 
@@ -103,8 +103,8 @@ func (s securityGroupSteps) delete() {
 		return
 	}
 	for _, group := range s.seen.SecurityGroups {
-		part := s.partOf(&group)
-		isWanted := slices.ContainsFunc(s.wanted.SecurityGroups, func(g stack.SecurityGroup) bool { return s.partOf(&g) == part })
+		part := group.Part()
+		isWanted := slices.ContainsFunc(s.wanted.SecurityGroups, func(g stack.SecurityGroup) bool { return g.Part() == part })
 		if group.Shared || isWanted && s.seenSecurityGroup(part).ID == group.ID {
 			continue
 		}

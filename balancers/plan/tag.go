@@ -24,8 +24,8 @@ func (p *planner) tag() {
 		p.retag(p.to(), withoutCluster(p.wanted.LoadBalancers[0].Tags), p.balancer.Tags)
 	}
 	for _, group := range p.wanted.SecurityGroups {
-		if seen := p.seenSecurityGroup(p.partOf(&group)); seen != nil {
-			p.retag(stack.Ref{ID: seen.ID, Part: p.partOf(seen)}, withoutCluster(group.Tags), seen.Tags)
+		if seen := p.seenSecurityGroup(group.Part()); seen != nil {
+			p.retag(stack.Ref{ID: seen.ID, Part: seen.Part()}, withoutCluster(group.Tags), seen.Tags)
 		}
 	}
 	for _, g := range p.groups {

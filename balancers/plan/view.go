@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -135,18 +134,14 @@ func (v *view) hasTarget(seen, wanted *stack.TargetGroup) bool {
 	return seen.Target.ID != "" && seen.Target.ID == v.behind.ID && seen.TargetPort == wanted.TargetPort
 }
 
-func (v *view) partOf(group *stack.SecurityGroup) string {
-	return cmp.Or(group.Part, v.wanted.ID.Kind.PartOf(group.Tags))
-}
-
 // seenSecurityGroup is the one of its part, nil for none. Of several it is the one with the wanted name, as somebody else may have made
 // another with the same tags; else the first.
 func (v *view) seenSecurityGroup(part string) (found *stack.SecurityGroup) {
 	isWanted := func(name string) bool {
-		return slices.ContainsFunc(v.wanted.SecurityGroups, func(g stack.SecurityGroup) bool { return v.partOf(&g) == part && g.Name == name })
+		return slices.ContainsFunc(v.wanted.SecurityGroups, func(g stack.SecurityGroup) bool { return g.Part() == part && g.Name == name })
 	}
 	for i := range v.seen.SecurityGroups {
-		if group := &v.seen.SecurityGroups[i]; v.partOf(group) == part && (found == nil || isWanted(group.Name) && !isWanted(found.Name)) {
+		if group := &v.seen.SecurityGroups[i]; group.Part() == part && (found == nil || isWanted(group.Name) && !isWanted(found.Name)) {
 			found = group
 		}
 	}

@@ -106,7 +106,6 @@ type Protection struct {
 // SecurityGroup is one that is made for load balancers.
 type SecurityGroup struct {
 	ID                string // of one that is seen
-	Part              string // value of the resource tag, of one that is seen: also when somebody else has changed that
 	Name, Description string
 	// Shared is the group that all load balancers of a cluster have: it belongs to no stack, and no plan of one deletes it.
 	Shared  bool

@@ -4,7 +4,6 @@
 package stack
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -24,6 +23,14 @@ const (
 // OrphanTag is the key of the tag of a load balancer that no object asks for: since when, as in RFC 3339, as far as targetgate has seen.
 const OrphanTag = "targetgate.dev/without-ingress-since"
 
+// Part is the security group's resource tag.
+func (g *SecurityGroup) Part() string {
+	if g.Shared {
+		return SharedPart
+	}
+	return SecurityGroupPart
+}
+
 // ManagedDescription is the description of the security group of a stack.
 const ManagedDescription = "[k8s] Managed SecurityGroup for LoadBalancer"
 
@@ -42,11 +49,6 @@ func (k Kind) ResourceTag() string { return string(k) + "/resource" }
 // Tracks reports whether parts are found again by the tag of that key: users may not set it.
 func (k Kind) Tracks(key string) bool {
 	return slices.Contains([]string{ClusterTag, k.StackTag(), k.ResourceTag()}, key)
-}
-
-// PartOf is which part of a stack has these tags, or of what all stacks of a cluster share; "" for none.
-func (k Kind) PartOf(tags map[string]string) string {
-	return cmp.Or(tags[k.ResourceTag()], tags[SharedResourceTag])
 }
 
 // Tags are the tags by which a part of a stack is found again. No other tag may have one of their keys.

@@ -4,6 +4,8 @@
 package steps
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,7 +20,7 @@ const mostLogged = 1024
 // LogText says in one line what a change does, as logs, and others than its member, may read it: without the version of a client secret,
 // and the values of headers and queries, by which load balancers may know their callers.
 func LogText(change Change) string {
-	text := describe(withoutSecrets(change))
+	text := withoutSecrets(change).Text()
 	if len(text) > mostLogged {
 		text = strings.ToValidUTF8(text[:mostLogged], "") + "..."
 	}
@@ -99,4 +101,64 @@ func balancerText(ref stack.Ref) string {
 		return "the new load balancer"
 	}
 	return "load balancer " + ref.ID
+}
+
+var fieldNames = map[string]string{
+	"host-header": "host", "path-pattern": "path", "http-request-method": "method", "query-string": "query",
+}
+
+// RuleText says in one line what a rule matches, and what it does.
+func RuleText(rule stack.Rule) string {
+	var texts []string
+	for _, c := range rule.Conditions {
+		name := cmp.Or(fieldNames[c.Field], c.Field)
+		values := append(slices.Clone(c.Values), c.Regex...)
+		for _, parameter := range c.Query {
+			values = append(values, strings.TrimPrefix(parameter.Key+"="+parameter.Value, "="))
+		}
+		if c.Header != "" {
+			name = "header " + c.Header
+		}
+		texts = append(texts, name+" "+strings.Join(values, " or "))
+	}
+	for _, t := range rule.Transforms {
+		texts = append(texts, t.Type)
+	}
+	return strings.Join(texts, ", ") + " " + actionText(rule.Action)
+}
+
+func actionText(action stack.Action) string {
+	auth := action.Auth
+	switch {
+	case auth == nil:
+		return answerText(action)
+	case auth.Cognito != nil:
+		return "after a login at " + auth.Cognito.Domain + " " + answerText(action)
+	case auth.OIDC != nil:
+		return "after a login at " + auth.OIDC.Issuer + " " + answerText(action)
+	}
+	return "with a token of " + auth.JWT.Issuer + " " + answerText(action)
+}
+
+func answerText(action stack.Action) string {
+	switch {
+	case action.Forward != nil && len(action.Forward.Groups) == 1:
+		return "to target group " + groupText(action.Forward.Groups[0].Group)
+	case action.Forward != nil:
+		texts := make([]string, len(action.Forward.Groups))
+		for i, group := range action.Forward.Groups {
+			texts[i] = groupText(group.Group) + " (weight " + strconv.Itoa(int(group.Weight)) + ")"
+		}
+		return "to target groups " + strings.Join(texts, ", ")
+	case action.Redirect != nil:
+		r := action.Redirect.Filled()
+		text := fmt.Sprintf("redirect to %s://%s:%s%s", r.Protocol, r.Host, r.Port, r.Path)
+		if r.Query != "" {
+			text += "?" + r.Query
+		}
+		return text
+	case action.Fixed != nil:
+		return "answer " + action.Fixed.Status
+	}
+	return action.Unknown
 }

@@ -1,21 +1,20 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apply
+package steps
 
 import (
 	"reflect"
 
 	"github.com/targetgate/targetgate/balancers/stack"
-	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// refs are the IDs of parts that earlier steps of the pass have made.
-type refs map[string]string
+// Refs are the IDs of parts that earlier steps of a plan have made.
+type Refs map[string]string
 
-// resolve is the change with the IDs of its references filled in; it shares nothing that is written with the plan's. Missing are the parts
+// Resolve is the change with the IDs of its references filled in; it shares nothing that is written with the plan's. Missing are the parts
 // that are not made.
-func (r refs) resolve(change steps.Change) (resolved steps.Change, missing []string) {
+func (r Refs) Resolve(change Change) (resolved Change, missing []string) {
 	resolved = withRefs(change, func(ref *stack.Ref) {
 		switch {
 		case ref.ID != "" || ref.Part == "": // known, or none, as the peer of a binding without rules
@@ -28,18 +27,18 @@ func (r refs) resolve(change steps.Change) (resolved steps.Change, missing []str
 	return resolved, missing
 }
 
-// idsIn are the IDs of the parts that a change names.
-func idsIn(change steps.Change) (ids []string) {
+// IDsIn are the IDs of the parts that a change names.
+func IDsIn(change Change) (ids []string) {
 	withRefs(change, func(ref *stack.Ref) { ids = append(ids, ref.ID) })
 	return ids
 }
 
 // withRefs is a copy of the change of whose references each is handed on.
-func withRefs(change steps.Change, each func(*stack.Ref)) steps.Change {
+func withRefs(change Change, each func(*stack.Ref)) Change {
 	out := reflect.New(reflect.TypeOf(change)).Elem()
 	out.Set(reflect.ValueOf(change))
 	eachRef(out, each)
-	return out.Interface().(steps.Change)
+	return out.Interface().(Change)
 }
 
 var refType = reflect.TypeFor[stack.Ref]()
@@ -68,8 +67,8 @@ func eachRef(v reflect.Value, each func(*stack.Ref)) {
 	}
 }
 
-// ref is the reference with its ID, "" when it is not made.
-func (r refs) ref(ref stack.Ref) string {
+// ID is that of a reference, "" when it is not made.
+func (r Refs) ID(ref stack.Ref) string {
 	if ref.ID != "" {
 		return ref.ID
 	}
