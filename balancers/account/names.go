@@ -164,18 +164,91 @@ func (n *Network) TargetGroupsNamed(ctx context.Context, names []string) Answers
 	return namesOf(ctx, n, namer[string]{"target group", &n.targetGroups, n.TargetGroup, func(
 		ctx context.Context, names []string,
 	) (map[string]string, bool, error) {
-		return n.namedOrAll(ctx, &n.allTargetGroups, names, func(ctx context.Context, names []string) (map[string]string, error) {
-			out, err := n.ELB.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: names})
-			if err != nil {
-				return nil, err
-			}
-			found := map[string]string{}
-			for _, group := range out.TargetGroups {
-				found[aws.ToString(group.TargetGroupName)] = aws.ToString(group.TargetGroupArn)
-			}
-			return found, nil
-		})
+		return n.namedOrAll(ctx, &n.allTargetGroups, names, n.listTargetGroups)
 	}, namesAtOnce}, names)
+}
+
+// TargetGroupTags are the tags of target groups by their ARNs, none of those that there are not. They count for the longer the longer they
+// have been asked for, as if there was nothing.
+func (n *Network) TargetGroupTags(ctx context.Context, arns []string) Answers[map[string]string] {
+	out := Answers[map[string]string]{Found: map[string]map[string]string{}, Failed: map[string]error{}}
+	var unknown []string
+	for _, arn := range arns {
+		if tags, ok := n.groupTags.known(arn, n.Clock.Now()); ok {
+			out.Found[arn] = tags
+		} else {
+			unknown = append(unknown, arn)
+		}
+	}
+	slices.Sort(unknown) // so that those who ask for the same share a call
+	for chunk := range slices.Chunk(unknown, tagsAtOnce) {
+		began := n.Clock.Now()
+		tags, err := readShared(ctx, &n.groupTags.flights, strings.Join(chunk, "\x00"), sweepTimeout,
+			func(ctx context.Context) (map[string]map[string]string, error) { return n.readGroupTags(ctx, chunk) })
+		for _, arn := range chunk {
+			if err != nil {
+				out.Failed[arn] = err
+				continue
+			}
+			out.Found[arn] = tags[arn]
+			n.groupTags.keep(arn, answerOf(tags[arn], began.Add(n.missed.ageOf("tags "+arn, false, began))), began)
+		}
+	}
+	return out
+}
+
+// readGroupTags reads the tags of as many target groups as a call has. If AWS refuses it because of one of them it does not say which: then
+// all target groups are listed, and the tags are read of those that there are.
+func (n *Network) readGroupTags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	found, err := TagReader{n.ELB}.Tags(ctx, arns)
+	if !isNone(err) {
+		return found, err
+	}
+	all, err := n.allTargetGroups.get(ctx, n.Clock.Now, "", func(ctx context.Context) (map[string]string, time.Duration, error) {
+		found, err := n.listTargetGroups(ctx, nil)
+		return found, allAge, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	listed := map[string]bool{}
+	for _, arn := range all {
+		listed[arn] = true
+	}
+	there := slices.DeleteFunc(slices.Clone(arns), func(arn string) bool { return !listed[arn] })
+	if len(there) == 0 {
+		return nil, nil
+	}
+	return TagReader{n.ELB}.Tags(ctx, there)
+}
+
+// TagReader reads tags of load balancers and their parts.
+type TagReader struct{ ELB ELB }
+
+// Tags are those of tagsAtOnce things at most, by their ARNs. AWS refuses the call if one of them is not there.
+func (r TagReader) Tags(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	out, err := r.ELB.DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: arns})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]map[string]string{}
+	for _, d := range out.TagDescriptions {
+		found[aws.ToString(d.ResourceArn)] = tagsOf(d.Tags)
+	}
+	return found, nil
+}
+
+// listTargetGroups are the ARNs of the target groups of these names, of all without any.
+func (n *Network) listTargetGroups(ctx context.Context, names []string) (map[string]string, error) {
+	out, err := n.ELB.DescribeTargetGroups(ctx, &elbv2.DescribeTargetGroupsInput{Names: names})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, group := range out.TargetGroups {
+		found[aws.ToString(group.TargetGroupName)] = aws.ToString(group.TargetGroupArn)
+	}
+	return found, nil
 }
 
 // TrustStoresNamed are the ARNs of the trust stores of these names.

@@ -31,6 +31,7 @@ type Network struct {
 	subnets      remembered[[]Subnet]
 	groups       remembered[[]string]
 	targetGroups remembered[string]
+	groupTags    remembered[map[string]string]
 	trustStores  remembered[string]
 	webACLs      remembered[string]
 	classicACLs  remembered[string]

@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -24,7 +25,19 @@ import (
 func CheckAlone(
 	group stack.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, options input.Options,
 ) []fault.Fault {
+	return CheckWithTags(group, member, services, nil, options)
+}
+
+// CheckWithTags is CheckAlone where the tags of some target groups are known, by ARN.
+func CheckWithTags(
+	group stack.Group, member membership.Member, services map[types.NamespacedName]*corev1.Service, tags map[string]map[string]string,
+	options input.Options,
+) []fault.Fault {
 	in := input.Input{Group: group, Members: []membership.Member{member}, Services: services, Options: options, Alone: true}
+	in.AWS.Owned = make(map[string]lookup.Owned, len(tags))
+	for arn, of := range tags {
+		in.AWS.Owned[arn] = lookup.Owned{Tags: of}
+	}
 	in.Bound()
 	r := reading.Read(&in, 0, reading.ForcedBy(member.Params))
 	reading.Settle([]*reading.Reading{r})

@@ -33,6 +33,15 @@ type Answers struct {
 	// TargetGroups, TrustStores and WebACLs are what was found by their names, ClassicACLs by their IDs. What was not found concerns those
 	// who name it alone.
 	TargetGroups, TrustStores, WebACLs, ClassicACLs map[string]Named
+	// Owned are the target groups of whose owners it was asked, by ARN.
+	Owned map[string]Owned
+}
+
+// Owned are the tags of a thing by which its owner consents to its use, none if there is no such thing; or the Reason why they are not
+// known.
+type Owned struct {
+	Tags   map[string]string
+	Reason string
 }
 
 // Named is what was found by its name: its ARN, or the Reason why it is not known, or neither, as there is none.

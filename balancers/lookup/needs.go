@@ -7,6 +7,9 @@ package lookup
 type Needs struct {
 	// SecurityGroups are Name tags of security groups; the others are names of what they say.
 	SecurityGroups, TargetGroups, TrustStores, WebACLs []string
+	// Owned are ARNs of target groups whose owner must have consented to their use. Owners says that this is so of those of TargetGroups, too.
+	Owned  []string
+	Owners bool
 	// ClassicACLs are IDs of web ACLs of AWS WAF Classic.
 	ClassicACLs []string
 	// Hosts are those whose certificates are looked for in ACM.

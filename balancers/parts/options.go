@@ -3,7 +3,10 @@
 
 package parts
 
-import "github.com/targetgate/targetgate/balancers/stack"
+import (
+	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/targets/consent"
+)
 
 // Options are the flags and feature gates that say how stacks are built.
 type Options struct {
@@ -44,6 +47,9 @@ type Options struct {
 	AddZones bool
 	// SingleSubnet allows a load balancer with one subnet.
 	SingleSubnet bool
+
+	// Consent says whether the owner of a target group that users name must have consented to that.
+	Consent consent.Mode
 
 	Limits Limits
 }

@@ -30,9 +30,11 @@ type consentOptions struct {
 
 func (o *consentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Mode, "target-group-consent", string(consent.Off),
-		"Whether a binding needs the consent of its target group's owner. The group's tag "+consent.TagKey+" names who may bind it: "+
+		"Whether a binding needs the consent of its target group's owner, and an Ingress that of the owner of one that its actions name. "+
+			"The group's tag "+consent.TagKey+" names who may bind it: "+
 			"CLUSTER/NAMESPACE or CLUSTER/NAMESPACE/BINDING, several separated by spaces, + for any part. "+
-			"off: no check. warn: warn about bindings without consent. require: reject them and register nothing for them. "+
+			"off: no check. warn: warn about those without consent. require: reject such bindings and register nothing for them, hold such "+
+			"Ingresses. "+
 			"warn and require need the IAM permission elasticloadbalancing:DescribeTags.")
 	flags.StringVar(&o.RoleAllowlist, "role-allowlist", "",
 		"YAML file that maps each namespace to the ARNs of the IAM roles its bindings may assume. In both, * matches any characters "+

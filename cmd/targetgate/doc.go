@@ -21,6 +21,7 @@
 //	networking.go       flags and set-up of the inbound rules of spec.networking
 //	provision.go        flags and set-up of load balancers of Ingresses: classes, features, workers
 //	provision_calls.go  the AWS clients for load balancers, and what calls with them: view, look-ups, issuer of certificates
+//	reviews.go          says how Ingresses are reviewed
 //	shutdown.go         the delay of the shutdown, in which no review is lost
 //	plan.go             the command plan: what would be changed for Ingresses, for example when targetgate replaces the incumbent
 //	plan_options.go     its flags and arguments

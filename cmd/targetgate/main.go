@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 	err = webhook.Setup(ctx, mgr, webhook.Options{
 		Clients: aws.clients, OwnVPC: aws.ownVPC, Namespaces: opts.WatchNamespaces, Consent: consent,
 		InjectGates: opts.InjectGates, Termination: opts.Termination, MakesRules: opts.Networking.Make,
-		Mode: opts.mode(), Ingresses: opts.Provision.reviews(),
+		Mode: opts.mode(), Ingresses: opts.Provision.reviews(aws),
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/cmd/targetgate/command"
 	"github.com/targetgate/targetgate/readiness"
+	"github.com/targetgate/targetgate/targets/consent"
 	"github.com/targetgate/targetgate/targets/ownership"
 	"github.com/targetgate/targetgate/targets/plan"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -126,7 +127,8 @@ func (o *options) complete(flags *pflag.FlagSet) []error {
 	}
 	o.LeaderElectionNamespace = cmp.Or(o.LeaderElectionNamespace, o.Certificates.SelfMade.Namespace)
 	o.Policy.ReadyWhenUnattached = o.Unattached == "ready"
-	o.ignoredFlags = append(setIgnoredFlags(flags), o.Provision.complete(flags, o.ClusterName, o.Networking.Unrestricted)...)
+	mode := consent.Mode(o.Consent.Mode)
+	o.ignoredFlags = append(setIgnoredFlags(flags), o.Provision.complete(flags, o.ClusterName, o.Networking.Unrestricted, mode)...)
 	faults := append(o.completeAWS(), o.parseFeatureGates()...)
 	slices.Sort(o.ignoredFlags)
 	return faults

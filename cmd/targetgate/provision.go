@@ -39,7 +39,6 @@ import (
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/consent"
-	"github.com/targetgate/targetgate/webhook/ingresses"
 )
 
 // provisionOptions say which load balancers are created for Ingresses. Names, meanings and defaults are the incumbent's, apart from
@@ -141,8 +140,13 @@ func addQuotas(flags *pflag.FlagSet, limits *parts.Limits) {
 }
 
 // complete adds what other flags say. It returns the flags that were set and have no effect.
-func (o *provisionOptions) complete(flags *pflag.FlagSet, cluster string, unrestrictedRules bool) (ignored []string) {
+func (o *provisionOptions) complete(
+	flags *pflag.FlagSet, cluster string, unrestrictedRules bool, mode consent.Mode,
+) (ignored []string) {
 	o.Ingress.Cluster, o.Ingress.UnrestrictedRules = cluster, unrestrictedRules
+	if mode.Asks() {
+		o.Ingress.Consent = mode
+	}
 	if o.Enabled {
 		return nil
 	}
@@ -285,16 +289,5 @@ func (o *provisionOptions) planOptions() plan.Options {
 		FrontTargets: o.Ingress.Limits.FrontTargets,
 		// Owners of target groups set the tag of consent by hand, also on those that we make.
 		KeepTag: func(key string) bool { return key == consent.TagKey || slices.Contains(o.Ingress.ExternalTags, key) },
-	}
-}
-
-// reviews is nil without --provision.
-func (o *provisionOptions) reviews() *ingresses.Options {
-	if !o.Enabled {
-		return nil
-	}
-	return &ingresses.Options{
-		Class: o.Class, Build: o.Ingress, ForbidClassAnnotation: o.Switches.ForbidClassAnnotation,
-		ForbidGroupName: o.Switches.ForbidGroupName, IgnoreClassAnnotation: o.Switches.IgnoreClassAnnotation,
 	}
 }

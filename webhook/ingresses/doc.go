@@ -15,5 +15,6 @@
 //	view.go       the part of an Ingress that is read, and how much of it
 //	ingress.go    why an Ingress is refused, and what is warned of
 //	live.go       IngressClasses that the cache has not got yet, listed at most once a second
+//	consent.go    the tags of target groups whose owners must have consented, read at most once a second
 //	params.go     the same for IngressClassParams
 package ingresses

@@ -28,6 +28,7 @@ import (
 type validator struct {
 	reader  client.Reader
 	live    *liveClasses
+	owners  *owners
 	options Options
 }
 
@@ -205,7 +206,8 @@ func (v *validator) warnings(ctx context.Context, c membership.Classified) (out 
 			services[key] = service
 		}
 	}
-	for _, fault := range ingress.CheckAlone(c.Group, member, services, v.options.Build) {
+	tags := v.owners.of(ctx, member, v.options.Build)
+	for _, fault := range ingress.CheckWithTags(c.Group, member, services, tags, v.options.Build) {
 		out = append(out, fault.Error())
 	}
 	return out, nil

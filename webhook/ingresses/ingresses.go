@@ -37,6 +37,8 @@ type Options struct {
 	ForbidClassAnnotation, ForbidGroupName bool
 	// IgnoreClassAnnotation is --ignore-ingress-class-annotation.
 	IgnoreClassAnnotation bool
+	// Tags are those of target groups; nil where nobody's consent is needed.
+	Tags Tags
 	// Build says how load balancers are made.
 	Build input.Options
 }
@@ -47,7 +49,7 @@ type Options struct {
 
 // New returns the handlers of reviews of Ingresses and of IngressClassParams. The reader is a cache, live asks the API server.
 func New(reader, live client.Reader, options Options) (ingresses, params http.Handler) {
-	checks := &validator{reader: reader, live: &liveClasses{reader: live}, options: options}
+	checks := &validator{reader: reader, live: &liveClasses{reader: live}, owners: &owners{tags: options.Tags}, options: options}
 	limiter := review.NewLimiter()
 	for _, path := range []string{Path, ParamsPath} {
 		review.BeginCounting(review.ValidationFailures, path)

@@ -39,7 +39,9 @@ func newHooks(t testing.TB, options Options, objects ...client.Object) (ingresse
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
+	mode := options.Build.Consent
 	options.Build = input.DefaultOptions("prod", "vpc-1")
+	options.Build.Consent = mode
 	var cached []client.Object
 	for _, object := range objects {
 		if object.GetName() != tooNew {

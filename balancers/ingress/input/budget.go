@@ -157,7 +157,7 @@ func (s *sized) addNeeds(in *Input) {
 	var needs Needs
 	needs.addMember(*s.member, in.Options)
 	for kind, names := range map[string][]string{
-		"security group ": needs.SecurityGroups, "target group ": needs.TargetGroups, "trust store ": needs.TrustStores,
+		"security group ": needs.SecurityGroups, "target group ": needs.TargetGroups, "owner of ": needs.Owned, "trust store ": needs.TrustStores,
 	} {
 		for _, name := range names {
 			s.names = append(s.names, kind+name)

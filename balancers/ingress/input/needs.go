@@ -37,7 +37,7 @@ func NeedsOf(in Input) Needs {
 		n.ClassicACLs = nil
 	}
 	n.Services = sorted(n.Services)
-	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.ClassicACLs, &n.Hosts} {
+	for _, list := range []*[]string{&n.SecurityGroups, &n.TargetGroups, &n.TrustStores, &n.WebACLs, &n.ClassicACLs, &n.Hosts, &n.Owned} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -101,6 +101,7 @@ func (n *Needs) addMember(member membership.Member, options Options) {
 		n.addHosts(ingress)
 	}
 	n.addNames(member)
+	n.Owners = options.Consent.Asks()
 	n.addBackends(ingress, options.Sizes().MostPaths())
 }
 
@@ -146,7 +147,13 @@ func (n *Needs) addBackends(ingress *networkingv1.Ingress, mostPaths int) {
 		groups = append(groups, n.addBackend(ingress, *ingress.Spec.DefaultBackend, read)...)
 	}
 	groups = lookup.Unique(groups)
-	n.TargetGroups = append(n.TargetGroups, groups[:min(len(groups), MostTargetGroups)]...)
+	for _, group := range groups[:min(len(groups), MostTargetGroups)] {
+		if isARN(group) {
+			n.Owned = append(n.Owned, group)
+		} else {
+			n.TargetGroups = append(n.TargetGroups, group)
+		}
+	}
 }
 
 // addNames adds the names of trust stores and web ACLs, and what is to be known of Shield.
@@ -179,8 +186,11 @@ func (n *Needs) addHosts(ingress *networkingv1.Ingress) {
 	}
 }
 
-// addBackend adds the Services that a backend needs, and returns the names of target groups. Of an action that is read nothing is added
-// again.
+// isARN reports whether it is no name of a target group.
+func isARN(group string) bool { return strings.HasPrefix(group, "arn:") }
+
+// addBackend adds the Services that a backend needs, and returns the names of target groups, and the ARNs of those whose owners are to be
+// known. Of an action that is read nothing is added again.
 func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.IngressBackend, read map[string]bool) (groups []string) {
 	service := backend.Service
 	if service == nil {
@@ -204,6 +214,8 @@ func (n *Needs) addBackend(ingress *networkingv1.Ingress, backend networkingv1.I
 			n.addService(ingress, target.ServiceName)
 		case target.TargetGroupARN == "":
 			groups = append(groups, target.TargetGroupName)
+		case n.Owners && isARN(target.TargetGroupARN):
+			groups = append(groups, target.TargetGroupARN)
 		}
 	}
 	return groups

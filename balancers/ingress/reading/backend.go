@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -21,6 +22,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/stack"
+	"github.com/targetgate/targetgate/targets/consent"
 )
 
 // actionOf is what is done with requests of a backend, whose field is given for faults.
@@ -81,6 +83,9 @@ func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
 		return redirect(action.RedirectConfig), nil
 	}
 	built, err := r.forward(action.ForwardConfig, field)
+	if err == nil {
+		err = r.consented(built, key)
+	}
 	if err != nil {
 		if wrong := fault.As(err); wrong == (fault.Fault{Reason: wrong.Reason}) {
 			wrong.Annotation, wrong.Value = key, r.Annotations()[key]
@@ -88,6 +93,49 @@ func (r ruleReader) annotatedAction(name, field string) (stack.Action, error) {
 		}
 	}
 	return built, err
+}
+
+// consented is why the owner of a target group to which the action sends has not consented to that, if that is asked for.
+func (r ruleReader) consented(action stack.Action, key string) error {
+	mode := r.in.Options.Consent
+	if !mode.Asks() || action.Forward == nil {
+		return nil
+	}
+	for _, to := range action.Forward.Groups {
+		wrong := fault.Fault{Annotation: key, Value: groupName(to.Group.ID), Reason: r.noConsent(to.Group.ID)}
+		switch {
+		case wrong.Reason == "":
+		case mode == consent.Require:
+			return wrong
+		default:
+			wrong.Reason += "; --target-group-consent=require would hold this Ingress"
+			r.warnOf(wrong)
+		}
+	}
+	return nil
+}
+
+// noConsent is why requests may not be sent to a target group, "" if they may; one without an ARN is the member's own.
+func (r ruleReader) noConsent(arn string) string {
+	owned, known := r.in.AWS.Owned[arn]
+	switch {
+	case arn == "", r.in.Alone && !known:
+		return ""
+	case !known:
+		return fmt.Sprintf("the target group's tags are not read, as this Ingress names more than %d target groups: name at most so many",
+			input.MostTargetGroups)
+	case owned.Reason != "":
+		return "whether its owner consents could not be read from the target group's tags: " + owned.Reason
+	default:
+		return consent.Sender{Cluster: r.in.Options.Cluster, Namespace: r.Member.Ingress.Namespace}.Refusal(owned.Tags)
+	}
+}
+
+// groupName is the name in the ARN of a target group.
+func groupName(arn string) string {
+	_, name, _ := strings.Cut(arn, ":targetgroup/")
+	name, _, _ = strings.Cut(name, "/")
+	return name
 }
 
 // missing is an answer of 503 for a backend that does not exist, or else its fault.

@@ -47,6 +47,7 @@ func (a *Answerer) Answer(ctx context.Context, id stack.ID, needs lookup.Needs) 
 	a.guards(within, needs, &out)
 	out.TargetGroups = arns(a.Network.TargetGroupsNamed(within, needs.TargetGroups))
 	out.TrustStores = arns(a.Network.TrustStoresNamed(within, needs.TrustStores))
+	a.owners(within, needs, &out)
 	return out, ctx.Err()
 }
 
@@ -56,6 +57,24 @@ func (a *Answerer) securityGroups(ctx context.Context, names []string, out *look
 	out.SecurityGroups, out.NoSecurityGroups = answers.Found, map[string]string{}
 	for name, err := range answers.Failed {
 		out.SecurityGroups[name], out.NoSecurityGroups[name] = nil, awserr.Message(err)
+	}
+}
+
+// owners are the tags of target groups by which their owners consent.
+func (a *Answerer) owners(ctx context.Context, needs lookup.Needs, out *lookup.Answers) {
+	asked := needs.Owned
+	for _, found := range out.TargetGroups {
+		if needs.Owners && found.ARN != "" {
+			asked = append(asked, found.ARN)
+		}
+	}
+	answers := a.Network.TargetGroupTags(ctx, lookup.Unique(asked))
+	out.Owned = map[string]lookup.Owned{}
+	for arn, tags := range answers.Found {
+		out.Owned[arn] = lookup.Owned{Tags: tags}
+	}
+	for arn, err := range answers.Failed {
+		out.Owned[arn] = lookup.Owned{Reason: awserr.Message(err)}
 	}
 }
 
