@@ -126,6 +126,15 @@ var scenarios = map[string]map[string]scenario{
 		"while a group moves": {series: []string{ofBinding("targetgate_foreign_targets", "3x10 0x30")}, at: 20 * time.Minute},
 		"none":                {series: []string{ofBinding("targetgate_foreign_targets", "0x40")}, at: 20 * time.Minute},
 	},
+	"TargetgateOverwritten": {
+		"a tool that goes on":    {series: []string{overwritten("gate", podA, "0+2x60"), overwritten("status", podA, "0x60")}, at: 40 * time.Minute, want: []string{"(kind gate)"}},
+		"on both leaders":        {series: []string{overwritten("finalizer", podA, "0+1x8 8x2 stale"), overwritten("finalizer", podB, "_x11 0+1x40")}, at: 30 * time.Minute, want: []string{"(kind finalizer)"}},
+		"now and then":           {series: []string{overwritten("gate", podA, "0x20 1x20 2x40")}, at: 60 * time.Minute},
+		"some of each kind":      {series: []string{overwritten("gate", podA, "0x5 8x60"), overwritten("status", podA, "0x5 8x60")}, at: 40 * time.Minute},
+		"over for an hour":       {series: []string{overwritten("binding", podA, "0x5 30x100")}, at: 80 * time.Minute},
+		"counted again from 0":   {series: []string{overwritten("record", podA, "30x20 0x40")}, at: 40 * time.Minute},
+		"never, since the start": {series: []string{overwritten("gate", podA, "0x60")}, at: 40 * time.Minute},
+	},
 	"TargetgateIngressGroupFailing": {
 		"for half an hour":         {series: []string{failing("shop", podA, "0x5 1x30"), failing("blog", podA, "0x40")}, at: 30 * time.Minute, want: []string{"group shop"}},
 		"after a leader change":    {series: []string{failing("shop", podA, "1x10 stale"), failing("shop", podB, "_x10 1x30")}, at: 20 * time.Minute, want: []string{"group shop"}},
@@ -267,6 +276,10 @@ func missingRules(values string) string {
 
 func drift(name, kind, values string) string {
 	return `targetgate_drift_repaired_total{namespace="shop",name="` + name + `",kind="` + kind + `"} ` + values
+}
+
+func overwritten(kind, pod, values string) string {
+	return withPod(`targetgate_overwritten_total{kind="`+kind+`"} `+values, pod)
 }
 
 func failures(category, values string) string {
