@@ -62,7 +62,8 @@ With ` + "`beside.enabled`" + `, an uninstall first gives all bindings back to a
 
 A binding that you delete after the uninstall stays in deletion, and so does its namespace: the finalizer
 ` + "`elbv2.k8s.aws/resources`" + ` waits until its targets are deregistered. An Ingress waits in the same way until its load
-balancer is deleted. Install targetgate again, and it does both. Otherwise deregister the targets yourself, then release the binding:
+balancer is deleted. Install targetgate again, and it does both. Otherwise deregister the targets yourself, then release the binding
+as below. An Ingress that is released like that leaves its load balancer, which ` + "`kubectl targetgate orphans`" + ` lists and deletes.
 
 ` + "```sh" + `
 kubectl patch targetgroupbinding NAME --namespace NAMESPACE --type merge --patch '{"metadata":{"finalizers":null}}'
