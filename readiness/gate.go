@@ -161,6 +161,16 @@ func IsOpenByHealth(pod *corev1.Pod, gate corev1.PodConditionType) bool {
 	return reason == "" || reason == ReasonTargetHealthy
 }
 
+// IsForeign reports whether the gate is open with a reason or a message that we never write: by the load balancer's health there is none of
+// the two.
+func IsForeign(pod *corev1.Pod, gate corev1.PodConditionType) bool {
+	if !IsOpen(pod, gate) {
+		return false
+	}
+	c := Condition(pod, gate)
+	return c.Reason == "" && c.Message != "" || c.Reason != "" && !slices.Contains(released, c.Reason)
+}
+
 // ShowsRegistration reports whether the gate's condition proves that this very pod was registered. A condition is written
 // only after the registration, except with a reason why there was none, or why the gate does not wait for one. An open gate keeps
 // such a reason, whatever comes later.

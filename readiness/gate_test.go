@@ -162,3 +162,42 @@ func TestIsOpenByHealth(t *testing.T) {
 		})
 	}
 }
+
+// What we write by the load balancer's word of a healthy target has neither reason nor message, all else has a reason of ours.
+func TestIsForeign(t *testing.T) {
+	open := func(reason, message string) []corev1.PodCondition {
+		return []corev1.PodCondition{{Type: gate, Status: corev1.ConditionTrue, Reason: reason, Message: message}}
+	}
+	tests := map[string]struct {
+		conditions []corev1.PodCondition
+		want       bool
+	}{
+		"no condition":        {},
+		"closed":              {conditions: []corev1.PodCondition{{Type: gate, Status: corev1.ConditionFalse, Reason: "Mine", Message: "x"}}},
+		"healthy":             {conditions: open("", "")},
+		"a message":           {conditions: open("", "by hand"), want: true},
+		"a reason":            {conditions: open("ByHand", ""), want: true},
+		"the load balancer's": {conditions: open("Target.Timeout", ""), want: true},
+	}
+	for _, h := range []Health{BindingDeleted(), NotManaged("why"), OpenedEarly("10.0.0.1:80")} {
+		tests[h.Reason] = struct {
+			conditions []corev1.PodCondition
+			want       bool
+		}{conditions: open(h.Reason, h.Message)}
+	}
+	for _, reason := range []string{
+		ReasonNotSelected, ReasonBackendNotFound, ReasonNotAttached, ReasonNoEndpoint, ReasonTimeout, ReasonConsentMissing, ReasonRoleNotAllowed,
+	} {
+		tests[reason] = struct {
+			conditions []corev1.PodCondition
+			want       bool
+		}{conditions: open(reason, "why")}
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := IsForeign(gatedPod(tc.conditions...), gate); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -48,6 +48,12 @@ const (
 	ReasonTargetGroupFull = "TargetGroupFull"
 )
 
+// released are our reasons for which a gate is open.
+var released = []string{
+	ReasonBindingDeleted, ReasonNotManaged, ReasonNotSelected, ReasonBackendNotFound, ReasonNotAttached, ReasonNoEndpoint, ReasonTimeout,
+	ReasonConsentMissing, ReasonRoleNotAllowed, ReasonTargetHealthy,
+}
+
 // BindingDeleted opens the gate of a binding that is deleted.
 func BindingDeleted() Health {
 	return Health{Status: corev1.ConditionTrue, Reason: ReasonBindingDeleted, Message: "Target Group Binding is deleted"}

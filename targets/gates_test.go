@@ -4,12 +4,15 @@
 package targets
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
@@ -402,4 +405,56 @@ func TestGateSaysWhatItWaitsForAndSinceWhen(t *testing.T) {
 			t.Errorf("message %q, want AWS's words, and since %s", message, since)
 		}
 	}, pod, newSlice("web-1", pod))
+}
+
+// Rule 34: what somebody else makes of a condition while no targetgate runs is put back by the next one, as far as the load balancer tells
+// what it said.
+func TestGateThatIsOverwrittenWhileWeAreDownIsPutBack(t *testing.T) {
+	foreign := corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue, Reason: "Mine", Message: "x"}
+	for name, tc := range map[string]struct {
+		now          *corev1.PodCondition
+		twoWay, sick bool
+		want         string // "Status Reason Message"
+	}{
+		"removed":          {want: "True  "},
+		"closed":           {now: &corev1.PodCondition{Type: testGate, Status: corev1.ConditionFalse, Reason: "Mine", Message: "x"}, want: "True  "},
+		"another reason":   {now: &foreign, want: "True  "},
+		"another message":  {now: &corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue, Message: "x"}, want: "True  "},
+		"a reason of ours": {now: &corev1.PodCondition{Type: testGate, Status: corev1.ConditionTrue, Reason: "ReadinessTimeout", Message: "y"}, want: "True ReadinessTimeout y"},
+		"its target fails": {now: &foreign, sick: true, want: "True Mine x"},
+		"opened by others, where gates close again": {now: &foreign, twoWay: true, want: "True Mine x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := newPod("web-0", "10.0.0.1")
+			inBed(t, func(b *bed) {
+				b.Policy.TwoWay, b.Writer.TwoWay = tc.twoWay, tc.twoWay
+				b.settle()
+				b.aws.SetHealth(testARN, one, healthy)
+				b.after(time.Second)
+				if got := b.condition("web-0"); got != "True " {
+					t.Fatalf("condition %q before", got)
+				}
+				if tc.sick {
+					b.aws.SetHealth(testARN, one, elbv2.Health{State: elbv2.StateUnhealthy, Reason: "Target.Timeout"})
+				}
+				now := &corev1.Pod{}
+				b.must(b.cluster.Get(t.Context(), client.ObjectKeyFromObject(pod), now))
+				now.Status.Conditions = slices.DeleteFunc(now.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == testGate })
+				if tc.now != nil {
+					now.Status.Conditions = append(now.Status.Conditions, *tc.now)
+				}
+				b.must(b.cluster.Status().Update(t.Context(), now))
+				b.begin(b.calls.Context)
+				b.run(time.Minute, webKey)
+				b.must(b.cluster.Get(t.Context(), client.ObjectKeyFromObject(pod), now))
+				c := readiness.Condition(now, testGate)
+				if c == nil {
+					t.Fatal("there is no condition")
+				}
+				if got := fmt.Sprintf("%s %s %s", c.Status, c.Reason, c.Message); got != tc.want {
+					t.Errorf("condition %q, want %q", got, tc.want)
+				}
+			}, pod, newSlice("web-1", pod))
+		})
+	}
 }

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/targetgate/targetgate/aws/elbv2"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -30,6 +31,9 @@ type overwritten struct {
 	what   string
 	since  time.Time
 	isBack func() bool // or is no longer to be
+	// isUnknown reports whether a process that began since cannot know what it was; nil for never.
+	isUnknown func() bool
+	restarted bool // a process has begun since, or just before
 }
 
 // overwriteGate has somebody else change or remove the condition of a gate. What is open stays open for the life of the pod, so that a gate
@@ -50,7 +54,7 @@ func overwriteGate(m *model, s step) {
 		if was.Status == corev1.ConditionTrue {
 			m.watch.noteLost(pod.UID, *was)
 		}
-		m.expect("the condition "+string(gate)+" of "+string(pod.UID), func() bool {
+		m.expect("the condition "+string(gate)+" of "+string(pod.UID), func() bool { return m.isUntold(pod, *was) }, func() bool {
 			now := stored[*corev1.Pod](m.store, "shop", pod.Name)
 			if now == nil || now.UID != pod.UID || !live(now) || !m.isManaged(gate) {
 				return true
@@ -209,13 +213,37 @@ func at(tree map[string]any, path []string) any {
 	return now
 }
 
+// isUntold reports whether nothing tells a new process what the condition said: not the load balancer, which does not find the target of a
+// gate healthy that was open because of that, nor the gate's own reason, where that was one of ours.
+func (m *model) isUntold(pod *corev1.Pod, was corev1.PodCondition) bool {
+	if was.Status != corev1.ConditionTrue {
+		return false
+	}
+	m.aws.mu.Lock()
+	defer m.aws.mu.Unlock()
+	b := stored[*v1beta1.TargetGroupBinding](m.store, "shop", strings.TrimPrefix(string(was.Type), "target-health.elbv2.k8s.aws/"))
+	if b == nil || len(pod.Status.PodIPs) == 0 || was.Reason != "" {
+		return true
+	}
+	t := m.aws.groups[b.Spec.TargetGroupARN].targets[elbv2.Target{ID: pod.Status.PodIPs[0].IP, Port: modelPort}]
+	return t == nil || t.shown != elbv2.StateHealthy
+}
+
 // expect holds targetgate to undo a change.
-func (m *model) expect(what string, isBack func() bool) {
-	m.lost = append(m.lost, overwritten{what, time.Now(), isBack})
+func (m *model) expect(what string, isUnknown, isBack func() bool) {
+	began := time.Since(m.upSince) < 15*time.Second // it may not have seen what it was
+	m.lost = append(m.lost, overwritten{what: what, since: time.Now(), isBack: isBack, isUnknown: isUnknown, restarted: began})
 }
 
 func (m *model) expectOf(b *v1beta1.TargetGroupBinding, what string, isBack func(*v1beta1.TargetGroupBinding) bool) {
-	m.expect(what+" of "+string(b.UID), func() bool {
+	unknown := func() bool {
+		m.aws.mu.Lock()
+		defer m.aws.mu.Unlock()
+		g := m.aws.groups[b.Spec.TargetGroupARN]
+		// A new process believes what the status says of a group that it cannot read.
+		return strings.Contains(what, ".lastTransitionTime") || strings.HasPrefix(what, "status.target") && (g.gone || g.denied)
+	}
+	m.expect(what+" of "+string(b.UID), unknown, func() bool {
 		now := stored[*v1beta1.TargetGroupBinding](m.store, "shop", b.Name)
 		return now == nil || now.UID != b.UID || now.DeletionTimestamp != nil || !m.acting(now) || isBack(now)
 	})
@@ -224,11 +252,7 @@ func (m *model) expectOf(b *v1beta1.TargetGroupBinding, what string, isBack func
 // checkLost looks for what was not put back in time. The time begins anew while targetgate is down, or the API server refuses its writes.
 func (m *model) checkLost(now time.Time) {
 	disturbed := now.Before(m.upSince) || now.Sub(m.unsettled.writes) < 5*time.Second || now.Sub(m.unsettled.cache) < 5*time.Second
-	m.lost = slices.DeleteFunc(m.lost, func(o overwritten) bool {
-		// A new process cannot tell. Open: of a gate it could, where the target's health still says so (seed 124).
-		isUnknown := (strings.Contains(o.what, ".lastTransitionTime") || strings.HasPrefix(o.what, "the condition ")) && m.upSince.After(o.since)
-		return isUnknown || o.isBack()
-	})
+	m.lost = slices.DeleteFunc(m.lost, func(o overwritten) bool { return o.restarted && o.isUnknown != nil && o.isUnknown() || o.isBack() })
 	for i := range m.lost {
 		o := &m.lost[i]
 		if o.since = latest(o.since, m.upSince); disturbed {

@@ -214,10 +214,30 @@ func createBinding(m *model, s step) {
 	for target, t := range g.targets {
 		switch {
 		case t.health.State == elbv2.StateDraining:
-		case isSecond: // the first one decides, before which it was not there
+		case isSecond: // the first one decides, before which it was not there; when that goes, the second does, before which it was
 			g.unclear[target] = true
 		default:
 			g.protect(target)
+		}
+	}
+}
+
+// hasDecided reports whether the status says that it was decided about all that was in the group before the binding.
+func hasDecided(b *v1beta1.TargetGroupBinding) bool {
+	return b.Status.ForeignTargets != nil && b.Status.ForeignTargets.Complete
+}
+
+// leaveUndecided notes, as a process ends, what is in the groups of bindings whose status says that nothing was decided yet. The next
+// process cannot tell what the former one has registered from what was there before: where it finds no pod for it, it lets it stay.
+func (m *model) leaveUndecided() {
+	m.aws.mu.Lock()
+	defer m.aws.mu.Unlock()
+	for _, b := range listOf[*v1beta1.TargetGroupBinding](m.store) {
+		if hasDecided(b) {
+			continue
+		}
+		for target := range m.aws.groups[b.Spec.TargetGroupARN].targets {
+			m.aws.groups[b.Spec.TargetGroupARN].unclear[target] = true
 		}
 	}
 }
@@ -298,9 +318,12 @@ func outsiderAdds(m *model, s step) {
 	g.register(target)
 	if g.serving[target] || m.shares(modelARN(s.a)) {
 		g.outsiders[target] = true
+		for other := range g.targets { // what came beside it is taken for the other cluster's, too
+			g.unclear[other] = g.unclear[other] || isOutsider(other)
+		}
 	}
 	isNew := slices.ContainsFunc(listOf[*v1beta1.TargetGroupBinding](m.store), func(b *v1beta1.TargetGroupBinding) bool {
-		return b.Spec.TargetGroupARN == modelARN(s.a) && (time.Since(b.CreationTimestamp.Time) < time.Minute || time.Since(m.upSince) < 2*testDrift)
+		return b.Spec.TargetGroupARN == modelARN(s.a) && !hasDecided(b)
 	})
 	for other, t := range g.targets {
 		isNew = isNew || other != target && isOutsider(other) && t.health.State != elbv2.StateDraining

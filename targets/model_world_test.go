@@ -144,6 +144,10 @@ func (m *model) restart(down time.Duration) {
 	m.stop()
 	m.stopped()
 	synctest.Wait()
+	m.leaveUndecided()
+	for i := range m.lost {
+		m.lost[i].restarted = true
+	}
 	m.cache, m.upSince = nil, time.Now().Add(24*time.Hour) // nothing is asked of it while it is away
 	m.forgetUsual()
 	m.watch.mu.Lock()

@@ -116,11 +116,21 @@ func (p *planner) decide(pod *corev1.Pod) {
 	}
 	if t.HealthOf(pod.UID).State == elbv2.StateHealthy {
 		u.HealthyAt = t.ReadAt
+		if !ok && p.isForeign(pod) {
+			u.Health, _ = p.waiting(pod, ep, t)
+			u.PutBack, ok = true, true
+		}
 	}
 	if ok {
 		p.result.Updates = append(p.result.Updates, u)
 		p.noteLate(u, t)
 	}
+}
+
+// isForeign reports whether the gate is open and says what we never write, as after somebody else has changed it before our time. Where
+// gates are closed again, one with another reason stays as it is: it would be closed.
+func (p *planner) isForeign(pod *corev1.Pod) bool {
+	return readiness.IsForeign(pod, p.Gate) && (!p.Policy.TwoWay || readiness.IsOpenByHealth(pod, p.Gate))
 }
 
 // putsBack reports whether the gate was open until somebody else changed that: it stays open, whatever its target's health is by now.
