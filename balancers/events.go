@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -95,16 +95,16 @@ func (p teller) tellEnd(errs, err error) error {
 
 // tellFaults tells each member what is wrong with it, and no other.
 func (p teller) tellFaults() {
-	for _, fault := range p.faults {
-		member := p.member(fault.Member)
+	for _, f := range p.faults {
+		member := p.member(f.Member)
 		switch {
 		case member == nil || p.isLeaving(member) || p.unclaimed[member.UID]: // who are told of that
-		case fault.Warning:
-			p.tell(member, corev1.EventTypeWarning, reasonWarning, "%s", fault.Error())
-		case strings.HasPrefix(fault.Reason, refused): // which the pass that it was refused to has told
-			p.warn(member, reasonDeploy, deployFailed, strings.TrimPrefix(fault.Reason, refused))
+		case f.IsWarning():
+			p.tell(member, corev1.EventTypeWarning, reasonWarning, "%s", f.Error())
+		case f.Kind == fault.Refused: // which the pass that it was refused to has told
+			p.warn(member, reasonDeploy, deployFailed, f.Reason)
 		default:
-			p.warn(member, reasonBuild, buildFailed, fault.Error())
+			p.warn(member, reasonBuild, buildFailed, f.Error())
 			p.soon(faultPause)
 		}
 	}

@@ -122,16 +122,16 @@ func TestAnErrorIsOfTheBuildOrOfWhatFollows(t *testing.T) {
 
 // A fault of a member is no error of a pass, and its group fails all the same.
 func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
-	for _, warning := range []bool{true, false} {
+	for _, kind := range []fault.Kind{fault.Wrong, fault.Warning, fault.Refused} {
 		b := newBed(t, ingressOf("a", edge))
 		p := b.newPass(edge)
 		var err error
 		if p.members, err = p.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.faults = []fault.Fault{{Member: "shop/a", Warning: warning}}
-		if (teller{p}).tellFaults(); p.failing == warning {
-			t.Errorf("failing: %v, a warning: %v", p.failing, warning)
+		p.faults = []fault.Fault{{Member: "shop/a", Kind: kind}}
+		if (teller{p}).tellFaults(); p.failing == (kind == fault.Warning) {
+			t.Errorf("failing: %v, of kind %v", p.failing, kind)
 		}
 	}
 }
@@ -143,8 +143,8 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	if p.members, err = p.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	warning := fault.Fault{Member: "shop/bad", Warning: true}
-	p.faults = []fault.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Warning: true}}
+	warning := fault.Fault{Member: "shop/bad", Kind: fault.Warning}
+	p.faults = []fault.Fault{{Member: "shop/bad"}, warning, {Member: "shop/warned", Kind: fault.Warning}}
 	p.result.Done = []steps.Step{{}}
 	teller{p}.tellFaults()
 	teller{p}.tellSuccess(nil, nil)

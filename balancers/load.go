@@ -188,7 +188,7 @@ func (p observer) leaveUnknown(why error) {
 		b.Capacity = cmp.Or(b.Capacity, wanted.Capacity) // an unknown protection is left alone anyhow
 	}
 	for _, member := range p.members.Active {
-		p.faults = append(p.faults, fault.Fault{Member: membership.NameOf(member.Ingress), Warning: true,
+		p.faults = append(p.faults, fault.Fault{Member: membership.NameOf(member.Ingress), Kind: fault.Warning,
 			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true

@@ -24,15 +24,12 @@ func (p *pass) holdRefused() []membership.Member {
 	members := slices.Clone(p.members.Active)
 	for i, member := range members {
 		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {
-			members[i].Fault = &fault.Fault{Member: membership.NameOf(member.Ingress), Reason: refused + note}
+			members[i].Fault = &fault.Fault{Member: membership.NameOf(member.Ingress), Kind: fault.Refused, Reason: note}
 			p.soon(left)
 		}
 	}
 	return members
 }
-
-// refused begins the fault of a member that is held because of AWS.
-const refused = "AWS has refused it: "
 
 // heldSoon is when a pass follows one in which AWS has refused something to a member: the others wait for it.
 const heldSoon = time.Second

@@ -21,9 +21,23 @@ type Fault struct {
 	Value             string
 	// Reason says what would be right.
 	Reason string
-	// Warning says that the member is built all the same.
-	Warning bool
+	Kind   Kind
 }
+
+// Kind says what follows from a fault.
+type Kind int
+
+const (
+	// Wrong is the kind of what has its member held.
+	Wrong Kind = iota
+	// Warning is that of what its member is only told.
+	Warning
+	// Refused is that of what AWS has refused to the member, which is held: Reason is what AWS has said, and to what.
+	Refused
+)
+
+// IsWarning reports whether the member is built all the same.
+func (f Fault) IsWarning() bool { return f.Kind == Warning }
 
 // ShownValue is the part of Value that Error shows: its first 100 bytes.
 func (f Fault) ShownValue() string {
@@ -43,6 +57,9 @@ func (f Fault) Error() string {
 		text += fmt.Sprintf("%s, value %q: ", f.Field, f.ShownValue())
 	case f.Field != "":
 		text += f.Field + ": "
+	}
+	if f.Kind == Refused {
+		text += "AWS has refused it: "
 	}
 	return text + f.Reason
 }

@@ -103,7 +103,7 @@ func TestWhoMayPass(t *testing.T) {
 				}
 			}
 			isOpen := func(f fault.Fault) bool {
-				return f.Warning && strings.Contains(f.Reason, "port 80 serves without authentication")
+				return f.IsWarning() && strings.Contains(f.Reason, "port 80 serves without authentication")
 			}
 			if warned := slices.ContainsFunc(faults, isOpen); warned != (tc.path != nil || tc.other != nil) {
 				t.Errorf("warned of the port without authentication: %v", warned)
@@ -201,7 +201,7 @@ func TestMutualAuthentication(t *testing.T) {
 	if got := https(in); got == nil || *got != (stack.MutualAuth{Mode: "passthrough"}) {
 		t.Errorf("%+v, want what the last entry of the port says", got)
 	}
-	if _, faults := Build(in); len(faults) != 1 || !faults[0].Warning || !strings.Contains(faults[0].Reason, "port 443 is listed twice, and the last one is used") {
+	if _, faults := Build(in); len(faults) != 1 || !faults[0].IsWarning() || !strings.Contains(faults[0].Reason, "port 443 is listed twice, and the last one is used") {
 		t.Errorf("faults %v", faults)
 	}
 	annotate(&in, 2, annotation.Prefix+"mutual-authentication", `[{"port":443,"mode":"off"}]`)

@@ -425,12 +425,12 @@ func TestBrokenMemberHarmsOnlyItself(t *testing.T) {
 				}
 			}
 			if !slices.ContainsFunc(faults, func(f fault.Fault) bool {
-				return f.Member == "shop/b" && !f.Warning && strings.Contains(f.Error(), tc.fault)
+				return f.Member == "shop/b" && !f.IsWarning() && strings.Contains(f.Error(), tc.fault)
 			}) {
 				t.Errorf("no fault %q of shop/b in %v", tc.fault, faults)
 			}
 			for _, fault := range faults {
-				if !fault.Warning && fault.Member != "shop/b" {
+				if !fault.IsWarning() && fault.Member != "shop/b" {
 					t.Errorf("%s has a fault: %v", fault.Member, fault)
 				}
 			}

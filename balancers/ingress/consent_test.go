@@ -72,7 +72,7 @@ func TestRequestsAreSentWithTheOwnersConsent(t *testing.T) {
 			}
 			got, faults := Build(in)
 			isIt := func(f fault.Fault) bool {
-				return f.Warning == tc.warned && strings.Contains(f.Reason, tc.fault) && f.Annotation == annotation.Actions.Member("act").FullName()
+				return f.IsWarning() == tc.warned && strings.Contains(f.Reason, tc.fault) && f.Annotation == annotation.Actions.Member("act").FullName()
 			}
 			if (tc.fault != "") != slices.ContainsFunc(faults, isIt) || tc.fault == "" && len(faults) > 0 {
 				t.Errorf("faults %v, want %q", faults, tc.fault)

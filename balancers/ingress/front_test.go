@@ -193,7 +193,7 @@ func TestFront(t *testing.T) {
 				t.Errorf("(-want +got):\n%s%v", diff, faults)
 			}
 			if !slices.ContainsFunc(faults, func(f fault.Fault) bool {
-				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Error(), tc.warned)
+				return f.IsWarning() && f.Member == "shop/a" && strings.Contains(f.Error(), tc.warned)
 			}) && tc.warned != "" {
 				t.Errorf("no warning %q in %v", tc.warned, faults)
 			}
@@ -348,7 +348,7 @@ func TestWhatStaysInFront(t *testing.T) {
 				t.Errorf("addresses (-want +got):\n%s", diff)
 			}
 			isFault := func(f fault.Fault) bool {
-				return f.Warning && f.Member == "shop/b" && strings.Contains(f.Error(), tc.warned)
+				return f.IsWarning() && f.Member == "shop/b" && strings.Contains(f.Error(), tc.warned)
 			}
 			if (tc.warned == "") != (len(faults) == 0) || tc.warned != "" && !slices.ContainsFunc(faults, isFault) {
 				t.Errorf("faults %q, want a warning %q", faults, tc.warned)

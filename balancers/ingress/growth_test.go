@@ -103,7 +103,7 @@ func TestTooManyPaths(t *testing.T) {
 			in, b := withPaths(t, tc.paths, "b", "")
 			b.Annotations[annotation.ListenPorts.FullName()] = ports(tc.listeners)
 			got, faults := Build(in)
-			faults = slices.DeleteFunc(faults, func(f fault.Fault) bool { return f.Warning })
+			faults = slices.DeleteFunc(faults, func(f fault.Fault) bool { return f.IsWarning() })
 			if len(faults) != 1 || !strings.Contains(faults[0].Error(), tc.want) || !got.Members[1].Held || got.Members[0].Held {
 				t.Errorf("faults %v, members %v", faults, got.Members)
 			}
@@ -157,7 +157,7 @@ func TestTooManyEntries(t *testing.T) {
 			annotate(&in, 1, annotation.IssueCertificate.FullName(), "true")
 			for range 3 { // as users write it, as it is cached, and cached again
 				got, faults := Build(in)
-				faults = slices.DeleteFunc(faults, func(f fault.Fault) bool { return f.Warning })
+				faults = slices.DeleteFunc(faults, func(f fault.Fault) bool { return f.IsWarning() })
 				if want := "more than 5000 rules, paths, entries of tls and hosts"; len(faults) == 0 || !strings.Contains(faults[0].Error(), want) {
 					t.Errorf("faults %v", faults)
 				}

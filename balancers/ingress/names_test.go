@@ -55,7 +55,7 @@ func TestNobodyTakesTheNameOfAnotherGroup(t *testing.T) {
 				got, faults := Build(in)
 				var told int
 				for _, fault := range faults {
-					if strings.Contains(fault.Reason, "must not begin with k8s-") && fault.Warning != tc.held && fault.Value == tc.name {
+					if strings.Contains(fault.Reason, "must not begin with k8s-") && fault.IsWarning() != tc.held && fault.Value == tc.name {
 						told++
 					}
 				}

@@ -23,7 +23,7 @@ import (
 func holding(faults []fault.Fault, member string) []string {
 	var out []string
 	for _, fault := range faults {
-		if fault.Member == member && !fault.Warning {
+		if fault.Member == member && !fault.IsWarning() {
 			out = append(out, fault.Error())
 		}
 	}

@@ -333,7 +333,7 @@ spec: {ports: [{name: http, port: 80}]}`)...),
 			}
 			var texts []string
 			for _, fault := range faults {
-				texts = append(texts, map[bool]string{true: "warning: "}[fault.Warning]+fault.Error())
+				texts = append(texts, map[bool]string{true: "warning: "}[fault.IsWarning()]+fault.Error())
 			}
 			if diff := cmp.Diff(tc.faults, texts, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("faults (-want +got):\n%s", diff)

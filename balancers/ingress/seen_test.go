@@ -110,7 +110,7 @@ func TestSettingsOfHeldMemberStay(t *testing.T) {
 					annotate(&in, 1, annotation.Prefix+key, value)
 				}
 				before, faults := Build(in)
-				if slices.ContainsFunc(faults, func(f fault.Fault) bool { return !f.Warning }) {
+				if slices.ContainsFunc(faults, func(f fault.Fault) bool { return !f.IsWarning() }) {
 					t.Fatalf("not built: %v", faults)
 				}
 				in.Seen = made(before)

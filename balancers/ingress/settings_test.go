@@ -146,7 +146,7 @@ func TestWarnings(t *testing.T) {
 				t.Fatalf("held: %v, faults %v", got.Members[1].Held, faults)
 			}
 			for i, fault := range faults {
-				if !strings.Contains(fault.Error(), tc.want[i]) || !fault.Warning || fault.Member != "shop/b" {
+				if !strings.Contains(fault.Error(), tc.want[i]) || !fault.IsWarning() || fault.Member != "shop/b" {
 					t.Errorf("fault %+v, want %s", fault, tc.want[i])
 				}
 			}
@@ -163,7 +163,7 @@ func TestRedirectTakesRulesAway(t *testing.T) {
 	annotate(&in, 0, annotation.Prefix+"ssl-redirect", "443")
 	annotate(&in, 2, annotation.Prefix+"listen-ports", `[{"HTTP":80}]`)
 	got, faults := Build(in)
-	if len(faults) != 1 || faults[0].Member != "shop/c" || !faults[0].Warning ||
+	if len(faults) != 1 || faults[0].Member != "shop/c" || !faults[0].IsWarning() ||
 		!strings.Contains(faults[0].Error(), "alb.ingress.kubernetes.io/ssl-redirect of Ingress shop/a says") {
 		t.Errorf("faults %+v", faults)
 	}
@@ -182,7 +182,7 @@ func TestWrongRedirectOfParamsHoldsForAll(t *testing.T) {
 	if len(lines(got, 80)) != 6 {
 		t.Errorf("rules %v, want those of all three on port 80", lines(got, 80))
 	}
-	if len(faults) != 2 || faults[0].Member != "shop/a" || !faults[0].Warning || !strings.Contains(faults[0].Error(),
+	if len(faults) != 2 || faults[0].Member != "shop/a" || !faults[0].IsWarning() || !strings.Contains(faults[0].Error(),
 		`ssl-redirect, value "443": spec.sslRedirectPort of IngressClassParams p, which Ingress shop/b has, cannot be read`) {
 		t.Errorf("faults %v", faults)
 	}
@@ -376,7 +376,7 @@ func TestNameOfWebACLCountsBeforeARNsOfOthers(t *testing.T) {
 			if acl := got.LoadBalancers[0].WebACL; acl == nil || *acl != tc.want {
 				t.Errorf("web ACL %v, want %s", acl, tc.want)
 			}
-			if len(faults) != 1 || faults[0].Member != tc.told || faults[0].Warning == got.Members[1].Held || !strings.Contains(faults[0].Error(), tc.fault) {
+			if len(faults) != 1 || faults[0].Member != tc.told || faults[0].IsWarning() == got.Members[1].Held || !strings.Contains(faults[0].Error(), tc.fault) {
 				t.Errorf("faults %v", faults)
 			}
 			annotate(&in, 1, annotation.Prefix+"scheme", "public")
@@ -405,7 +405,7 @@ func TestShield(t *testing.T) {
 	}
 	in.AWS.NoShield = "the account has no subscription"
 	got, faults := Build(in)
-	if got.LoadBalancers[0].Shield != nil || len(faults) != 1 || !faults[0].Warning || !strings.Contains(faults[0].Reason, "no subscription") {
+	if got.LoadBalancers[0].Shield != nil || len(faults) != 1 || !faults[0].IsWarning() || !strings.Contains(faults[0].Reason, "no subscription") {
 		t.Errorf("protection %v, faults %v without a subscription", got.LoadBalancers[0].Shield, faults)
 	}
 }

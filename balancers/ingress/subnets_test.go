@@ -191,7 +191,7 @@ func TestSubnetsThatAreNotKnown(t *testing.T) {
 				t.Errorf("held %v, want %v: %v", held, tc.held, faults)
 			}
 			for _, fault := range faults {
-				if !fault.Warning && fault.Reason != "the subnets of the VPC could not be looked up: access denied" {
+				if !fault.IsWarning() && fault.Reason != "the subnets of the VPC could not be looked up: access denied" {
 					t.Errorf("fault %v", fault)
 				}
 			}
@@ -250,7 +250,7 @@ func TestZones(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			told := slices.ContainsFunc(faults, func(f fault.Fault) bool {
-				return f.Warning && f.Member == "shop/a" && strings.Contains(f.Reason, "by subnet-b2: ")
+				return f.IsWarning() && f.Member == "shop/a" && strings.Contains(f.Reason, "by subnet-b2: ")
 			})
 			if told != tc.told {
 				t.Errorf("faults are %v", faults)

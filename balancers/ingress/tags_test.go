@@ -66,7 +66,7 @@ func TestUsersSetNoReservedTag(t *testing.T) {
 					t.Error("the consent of the owner is on nothing")
 				}
 				if !slices.ContainsFunc(faults, func(f fault.Fault) bool {
-					return f.Warning && f.Member == "shop/a" && strings.HasPrefix(f.Error(), set.warned) && strings.Contains(f.Reason, `"`+key+`"`)
+					return f.IsWarning() && f.Member == "shop/a" && strings.HasPrefix(f.Error(), set.warned) && strings.Contains(f.Reason, `"`+key+`"`)
 				}) {
 					t.Errorf("no warning of %s about %s in %v", set.warned, key, faults)
 				}

@@ -18,11 +18,11 @@ import (
 func (d *draft) warnings() map[*reading.Reading][]fault.Fault {
 	warnings := map[*reading.Reading][]fault.Fault{}
 	known := map[fault.Fault]bool{}
-	warn := func(r *reading.Reading, fault fault.Fault) {
-		if fault.Member, fault.Warning = r.Name, true; !known[fault] {
-			warnings[r] = append(warnings[r], fault)
+	warn := func(r *reading.Reading, wrong fault.Fault) {
+		if wrong.Member, wrong.Kind = r.Name, fault.Warning; !known[wrong] {
+			warnings[r] = append(warnings[r], wrong)
 		}
-		known[fault] = true
+		known[wrong] = true
 	}
 	for _, r := range d.built {
 		if fault, ok := r.Outvoted(d.Agreed); ok {

@@ -61,7 +61,7 @@ func TestWebACLOfWAFClassic(t *testing.T) {
 			}
 			var warnings []string
 			for _, fault := range faults {
-				if !fault.Warning || fault.Member != "shop/b" {
+				if !fault.IsWarning() || fault.Member != "shop/b" {
 					t.Errorf("fault %+v", fault)
 				}
 				warnings = append(warnings, fault.Reason)
@@ -97,7 +97,7 @@ func TestWebACLsOfBothKinds(t *testing.T) {
 			}
 			got, faults := Build(in)
 			tells := func(f fault.Fault) bool {
-				return !f.Warning && f.Annotation == annotation.Prefix+"waf-acl-id" && strings.Contains(f.Reason, named) && strings.Contains(f.Reason, "one web ACL")
+				return !f.IsWarning() && f.Annotation == annotation.Prefix+"waf-acl-id" && strings.Contains(f.Reason, named) && strings.Contains(f.Reason, "one web ACL")
 			}
 			if !got.Members[1].Held || !slices.ContainsFunc(faults, tells) {
 				t.Errorf("held: %v, faults %v", got.Members[1].Held, faults)

@@ -83,7 +83,7 @@ func groupOf(p balancers.Proposal) Group {
 		out.Members = []string{}
 	}
 	for _, fault := range p.Faults {
-		out.Faults = append(out.Faults, Fault{Ingress: fault.Member, Text: fault.Error(), Warning: fault.Warning})
+		out.Faults = append(out.Faults, Fault{Ingress: fault.Member, Text: fault.Error(), Warning: fault.IsWarning()})
 	}
 	out.Faults = append(out.Faults, overflows(p.Overflow)...)
 	if p.Orphaned {

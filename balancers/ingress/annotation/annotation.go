@@ -131,7 +131,11 @@ func Check(annotations map[string]string) []fault.Fault {
 		}
 		row := Lookup(name)
 		if reason := reasonOf(row, value); reason != "" {
-			faults = append(faults, fault.Fault{Annotation: name, Value: value, Reason: reason, Warning: row == nil})
+			wrong := fault.Fault{Annotation: name, Value: value, Reason: reason}
+			if row == nil {
+				wrong.Kind = fault.Warning
+			}
+			faults = append(faults, wrong)
 		}
 	}
 	slices.SortFunc(faults, func(a, b fault.Fault) int { return strings.Compare(a.Annotation, b.Annotation) })

@@ -70,9 +70,9 @@ func (r *Reading) Told() []fault.Fault {
 		return slices.Concat(r.Warnings, r.aside.Warnings)
 	}
 	told := slices.Clone(r.Warnings)
-	for _, fault := range r.asideFaults() {
-		fault.Warning = true
-		told = append(told, fault)
+	for _, wrong := range r.asideFaults() {
+		wrong.Kind = fault.Warning
+		told = append(told, wrong)
 	}
 	return told
 }

@@ -105,10 +105,12 @@ func (r *Reading) Fail(err error) {
 	if err == nil {
 		return
 	}
-	fault := fault.As(err)
-	fault.Member, fault.Warning = r.Name, false
-	if r.isNew(fault) {
-		r.Faults = append(r.Faults, fault)
+	wrong := fault.As(err)
+	if wrong.Member = r.Name; wrong.IsWarning() {
+		wrong.Kind = fault.Wrong
+	}
+	if r.isNew(wrong) {
+		r.Faults = append(r.Faults, wrong)
 	}
 }
 
@@ -123,7 +125,7 @@ func (r *Reading) warnOf(wrong fault.Fault) {
 	case n == mostWarnings:
 		wrong = fault.Fault{Reason: "there are more warnings, which are not shown: fix what these are about first"}
 	}
-	wrong.Member, wrong.Warning = r.Name, true
+	wrong.Member, wrong.Kind = r.Name, fault.Warning
 	if r.isNew(wrong) {
 		r.Warnings = append(r.Warnings, wrong)
 	}

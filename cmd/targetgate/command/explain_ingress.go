@@ -56,7 +56,7 @@ func ingressLinks(key client.ObjectKey, r preview.Routes) []explain.Link {
 	}
 	for _, fault := range r.Faults {
 		switch {
-		case !fault.Warning:
+		case !fault.IsWarning():
 			add("ingress", explain.Broken, fault.Error(), "Until that is changed the load balancer keeps what the Ingress was given last")
 		case strings.HasPrefix(fault.Field, "spec."): // requests do not go where the Ingress says
 			add("rule", explain.Broken, fault.Error(), "")

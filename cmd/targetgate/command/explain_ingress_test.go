@@ -56,8 +56,8 @@ func TestLinksOfAnIngress(t *testing.T) {
 		{"others not read", with(func(r *preview.Routes) { r.Fewer = true }), "", "number 2 of 2 that you may read"},
 		{"no group for a fault", preview.Routes{Faults: []fault.Fault{{Reason: "wrong class"}}}, "group broken", "wrong class"},
 		{"held", wrong(fault.Fault{Annotation: "x", Reason: "wrong"}), "ingress broken", "keeps what the Ingress was given last"},
-		{"shadowed", wrong(fault.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Warning: true}), "rule broken", "no request"},
-		{"a warning", wrong(fault.Fault{Annotation: "x", Reason: "is ignored", Warning: true}), "", "is ignored"},
+		{"shadowed", wrong(fault.Fault{Field: "spec.rules[0]", Reason: "no request reaches it", Kind: fault.Warning}), "rule broken", "no request"},
+		{"a warning", wrong(fault.Fault{Annotation: "x", Reason: "is ignored", Kind: fault.Warning}), "", "is ignored"},
 		{"no status", with(func(r *preview.Routes) { r.Hostname = "" }), "status waiting", "has no load balancer yet"},
 		{"no binding", with(func(r *preview.Routes) { r.Lost = []string{"web:80"} }), "binding broken", "no TargetGroupBinding of Service web:80"},
 	} {
