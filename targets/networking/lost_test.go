@@ -4,9 +4,14 @@
 package networking
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/targetgate/targetgate/aws/ec2"
 )
 
 // remove has somebody else remove the rule of web.
@@ -108,4 +113,82 @@ func TestOwnChangesAreNobodyElses(t *testing.T) {
 			b.Error("somebody else is said to have removed a rule")
 		}
 	})
+}
+
+// Whatever somebody else does to our rules, they are as they were an interval later, and what others have stays theirs, also what they have
+// made of a rule of ours. Not put back is the description of a rule: EC2 has a call of its own for it, which no policy of ours allows.
+func TestWhatSomebodyElseDoesToRulesIsUndone(t *testing.T) {
+	for seed := range uint64(100) {
+		inBed(t, func(b *bed) {
+			random := rand.New(rand.NewPCG(seed, 45))
+			b.ec2.group("sg-other")
+			b.start()
+			b.want(asking("web", from("sg-lb", 80, 443)), asking("api", from("sg-other", 8080), from("sg-lb", 8080)))
+			b.settle()
+			want := b.ec2.texts("sg-node")
+			if len(want) != 4 {
+				b.Fatalf("rules %v", want)
+			}
+			theirs := map[string]bool{}
+			for range 4 {
+				var done []string
+				for range 1 + random.IntN(4) {
+					done = append(done, b.meddle(random, theirs))
+					time.Sleep(time.Duration(random.IntN(60)) * time.Second)
+				}
+				time.Sleep(b.setting.DriftInterval)
+				synctest.Wait()
+				got := slices.DeleteFunc(b.ec2.texts("sg-node"), func(text string) bool { return theirs[text] })
+				if !slices.Equal(got, want) {
+					b.Fatalf("seed %d: after %v, an interval later: %v, want %v", seed, done, got, want)
+				}
+				for text, is := range theirs {
+					if is && !slices.Contains(b.ec2.texts("sg-node"), text) {
+						b.Fatalf("seed %d: after %v, an interval later: %s is gone, which is somebody else's", seed, done, text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// meddle has somebody else change the rules of the nodes' security group, and notes what is theirs then. It says what they have done.
+func (b *bed) meddle(random *rand.Rand, theirs map[string]bool) string {
+	b.Helper()
+	b.ec2.mu.Lock()
+	var all []ec2.Permission
+	for rule, text := range b.ec2.groups["sg-node"].rules {
+		if !theirs[rule.String()] {
+			all = append(all, ec2.Permission{Rule: rule, Description: text})
+		}
+	}
+	b.ec2.mu.Unlock()
+	slices.SortFunc(all, func(x, y ec2.Permission) int { return compareNames(x.Rule.String(), y.Rule.String()) })
+	if len(all) == 0 {
+		return "nothing"
+	}
+	one := all[random.IntN(len(all))]
+	other, how, remove := one, random.IntN(5), []ec2.Permission{one}
+	switch how {
+	case 0: // one is removed
+		other = ec2.Permission{}
+	case 1:
+		remove, other = all, ec2.Permission{}
+	case 2: // its ports are changed
+		other.From--
+	case 3:
+		other.Description = "theirs"
+	default: // one more is added
+		remove, other = nil, ec2.Permission{Rule: rule(int32(50+random.IntN(3)), 53, "sg-other"), Description: "theirs"}
+	}
+	if err := b.ec2.revoke("sg-node", remove); err != nil {
+		b.Fatal(err)
+	}
+	if other != (ec2.Permission{}) && !theirs[other.Rule.String()] {
+		theirs[other.Rule.String()] = how != 3
+		if err := b.ec2.authorize("sg-node", []ec2.Permission{other}, how == 3); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return fmt.Sprint(how, " ", one.Rule)
 }
