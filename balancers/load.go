@@ -236,3 +236,15 @@ func (p *pass) namespaces() (out []string) {
 	}
 	return out
 }
+
+// untilOld is when the next pass over a group comes though nothing changes: not an interval after this one, which may have come long after
+// what it knows was read, but when that is as old. Where it is so now, this pass has read nothing, as the group has nothing to be read.
+func (r *Reconciler) untilOld() time.Duration {
+	if r.Fresh == nil {
+		return r.DriftInterval
+	}
+	if fresh := r.Fresh(); fresh > 0 {
+		return min(r.DriftInterval, fresh)
+	}
+	return r.DriftInterval / 10
+}

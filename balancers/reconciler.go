@@ -61,6 +61,9 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
 	DriftInterval time.Duration
+	// Fresh is for how long what is known of AWS counts: a pass after it has all read again. It is at most DriftInterval, which nil stands
+	// for.
+	Fresh func() time.Duration
 	// OrphanGrace is for how long a load balancer must have had no Ingress before it is deleted, 0 for never.
 	OrphanGrace time.Duration
 	// SettleTime is for how long a load balancer serves on when its name is in no status any longer.
@@ -126,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil: // a growing pause would hold up what is left
 		ctrl.LoggerFrom(ctx).Error(err, "A pass failed in part, continuing")
 	}
-	p.soon(r.DriftInterval)
+	p.soon(r.untilOld())
 	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 

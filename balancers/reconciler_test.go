@@ -457,3 +457,28 @@ func TestWhatIsWantedIsComparedWithAllThatIsReadForIt(t *testing.T) {
 		t.Errorf("it is compared with the web ACL %v, want what was read for the wanted stack", acl)
 	}
 }
+
+// What somebody changes in AWS is seen an interval later at the latest, also where the last pass came long after what it knew was read: as
+// the sweep is shared, it may have been for another group.
+func TestTheNextPassComesWhenWhatIsKnownIsOld(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fresh func() time.Duration
+		want  time.Duration
+	}{
+		"nobody tells":                 {nil, time.Hour},
+		"it was read just now":         {func() time.Duration { return time.Hour }, time.Hour},
+		"it was read half an hour ago": {func() time.Duration { return 30 * time.Minute }, 30 * time.Minute},
+		"it is too old":                {func() time.Duration { return 0 }, 6 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, webService(), served(ingressOf("a", edge), "", edge))
+			b.see(edge, balancer("one", true, 80))
+			b.mustPass(edge)
+			b.clock.Step(time.Hour)
+			b.Fresh = tc.fresh
+			if result := b.mustPass(edge); result.RequeueAfter != tc.want {
+				t.Errorf("the next pass comes in %v, want %v", result.RequeueAfter, tc.want)
+			}
+		})
+	}
+}

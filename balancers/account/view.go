@@ -233,3 +233,13 @@ func (v *View) isOld(id stack.ID) bool {
 
 // isDue reports whether all must be swept. The caller holds the lock.
 func (v *View) isDue() bool { return v.swept.IsZero() || v.Clock.Since(v.swept) >= v.Interval }
+
+// Fresh is for how long no sweep is due. What somebody changes in AWS a pass sees that comes then, at the latest an interval after it.
+func (v *View) Fresh() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.swept.IsZero() {
+		return v.Interval
+	}
+	return max(0, v.Interval-v.Clock.Since(v.swept))
+}

@@ -279,3 +279,18 @@ func TestStacksAreCopies(t *testing.T) {
 		seen.LoadBalancers[0].Listeners = nil
 	}
 }
+
+func TestWhatIsKnownIsFreshForAnInterval(t *testing.T) {
+	v, clock := viewOf(newCloud())
+	if got := v.Fresh(); got != time.Hour {
+		t.Errorf("before the first sweep: %v, want an hour", got)
+	}
+	for _, want := range []time.Duration{time.Hour, 20 * time.Minute, 0} {
+		balancersOf(t, v, "g")
+		clock.SetTime(clock.Now().Add(time.Hour - want))
+		if got := v.Fresh(); got != want {
+			t.Errorf("%v after the sweep: %v, want %v", time.Hour-want, got, want)
+		}
+		clock.SetTime(clock.Now().Add(want)) // the next one is due
+	}
+}

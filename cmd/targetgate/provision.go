@@ -265,7 +265,8 @@ func newReconciler(opts *options, view *account.View, answerer *answer.Answerer,
 		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, o.planOptions())
 		},
-		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers, DriftInterval: o.DriftInterval,
+		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers,
+		DriftInterval: o.DriftInterval, Fresh: view.Fresh,
 		OrphanGrace: o.OrphanGrace, SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
 	}
 }

@@ -163,7 +163,7 @@ func (b *bed) meddle(random *rand.Rand, theirs map[string]bool) string {
 		}
 	}
 	b.ec2.mu.Unlock()
-	slices.SortFunc(all, func(x, y ec2.Permission) int { return compareNames(x.Rule.String(), y.Rule.String()) })
+	slices.SortFunc(all, func(x, y ec2.Permission) int { return compareNames(x.String(), y.String()) })
 	if len(all) == 0 {
 		return "nothing"
 	}
@@ -184,8 +184,8 @@ func (b *bed) meddle(random *rand.Rand, theirs map[string]bool) string {
 	if err := b.ec2.revoke("sg-node", remove); err != nil {
 		b.Fatal(err)
 	}
-	if other != (ec2.Permission{}) && !theirs[other.Rule.String()] {
-		theirs[other.Rule.String()] = how != 3
+	if other != (ec2.Permission{}) && !theirs[other.String()] {
+		theirs[other.String()] = how != 3
 		if err := b.ec2.authorize("sg-node", []ec2.Permission{other}, how == 3); err != nil {
 			b.Fatal(err)
 		}
