@@ -161,7 +161,7 @@ func checkHeld(t testing.TB, in input.Input, members []*member, wanted stack.Sta
 		if fault.Reason == "" || fault.Annotation == "" && fault.Field == "" {
 			t.Errorf("a fault that does not say what would be right, or where: %+v", fault)
 		}
-		if !fault.Warning != held[fault.Member] && !fault.Warning {
+		if !fault.IsWarning() != held[fault.Member] && !fault.IsWarning() {
 			t.Errorf("%s is not held and has the fault %v", fault.Member, fault)
 		}
 	}
@@ -252,7 +252,7 @@ func TestFaultsAreWarningsAtAdmission(t *testing.T) {
 			_, faults := ingress.Build(in)
 			warned := ingress.CheckAlone(in.Group, in.Members[0], in.Services, in.Options)
 			for _, fault := range faults {
-				if !fault.Warning && !slices.Contains(warned, fault) && !needsMore(fault) {
+				if !fault.IsWarning() && !slices.Contains(warned, fault) && !needsMore(fault) {
 					t.Errorf("no warning at admission of %v, only %v", fault, warned)
 				}
 			}
