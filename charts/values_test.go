@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -301,6 +302,28 @@ func (p property) leaves(name string, into map[string]bool) {
 	}
 	if len(p.Properties) == 0 && name != "global" && !strings.HasSuffix(p.Description, "Ignored.") {
 		into[name] = true
+	}
+}
+
+// The node guard and the job before an uninstall run what the Deployment runs.
+func TestAllPodsHaveOneImage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"by its tag":    {[]string{`image.tag="v9"`}, "registry.example/targetgate:v9"},
+		"by its digest": {[]string{`image.tag="v9"`, `image.digest="` + digest + `"`}, "registry.example/targetgate@" + digest},
+	} {
+		manifest := render(t, append(tc.values, nodeGuard, beside)...)
+		found := regexp.MustCompile(`(?m)^ +image: "(.*)"$`).FindAllStringSubmatch(manifest, -1)
+		if len(found) < 3 {
+			t.Errorf("%s: %d containers, want those of the Deployment, the guard and the job", name, len(found))
+		}
+		for _, image := range found {
+			if image[1] != tc.want {
+				t.Errorf("%s: a container has %s, want %s", name, image[1], tc.want)
+			}
+		}
 	}
 }
 
