@@ -166,7 +166,7 @@ func TestWhatCannotBeRemovedIsTriedLessAndLessOften(t *testing.T) {
 
 // What AWS or the registrar is still at ends by itself: there is no cause to remove.
 func TestWhatIsBeingDoneIsTriedAgainUntold(t *testing.T) {
-	capacity := refusedWith(steps.SetCapacity{LoadBalancer: stack.Ref{ID: "arn-old"}, Units: 100}, "CapacityReservationPending").Failures
+	capacity := refusedWith(steps.Set{Setting: steps.Capacity, LoadBalancer: stack.Ref{ID: "arn-old"}, Value: "100"}, "CapacityReservationPending").Failures
 	binding := []apply.Failure{{Step: steps.Step{Change: steps.DeleteBinding{Namespace: "shop", Name: "a"}}, Err: apply.ErrLingers}}
 	for name, tc := range map[string]struct {
 		later []apply.Failure

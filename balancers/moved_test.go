@@ -85,7 +85,7 @@ func TestAMemberThatIsNotServedWhereItMovesKeepsItsStatus(t *testing.T) {
 		"the load balancer has another scheme": {scheme: "internet-facing"},
 		"AWS refuses its rule":                 {result: refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "InvalidLoadBalancerAction")},
 		"its rule cannot be made yet":          {result: refusedWith(steps.CreateRule{Rule: stack.Rule{Owner: "shop/a"}}, "PriorityInUse"), err: true},
-		"AWS refuses its web ACL":              {result: refusedWith(steps.SetWebACL{WebACL: testACL}, "AccessDenied"), err: true},
+		"AWS refuses its web ACL":              {result: refusedWith(steps.Set{Setting: steps.WebACL, Value: testACL}, "AccessDenied"), err: true},
 		"AWS gives no answer to its setting":   {result: refusedWith(steps.SetHealthCheck{Group: stack.Ref{Part: part("a")}}, "InternalFailure"), err: true},
 		"its rule has no room":                 {rules: []plan.Overflow{{Rule: stack.Rule{Owner: "shop/a"}}}},
 	} {
@@ -119,7 +119,7 @@ func TestAMemberGetsTheNameThoughASettingIsRefused(t *testing.T) {
 	for name, change := range map[string]steps.Change{
 		"an attribute":   steps.SetLoadBalancerAttributes{Attributes: map[string]string{"idle_timeout.timeout_seconds": "9"}},
 		"a health check": steps.SetHealthCheck{Group: stack.Ref{Part: part("joins")}},
-		"a capacity":     steps.SetCapacity{Units: 1000},
+		"a capacity":     steps.Set{Setting: steps.Capacity, Value: "1000"},
 	} {
 		for _, code := range []string{"InvalidConfigurationRequest", "AccessDenied"} {
 			t.Run(name+", "+code, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 		t.Errorf("status %s, %v left", hostname(b.get("a")), left)
 	}
 	wait = steps.Wait{Settled: stack.Ref{ID: "arn-old"}}
-	b.steps = steps.Plan{{Change: steps.SetWebACL{LoadBalancer: stack.Ref{ID: "arn-new"}, WebACL: acl}}}
+	b.steps = steps.Plan{{Change: steps.Set{Setting: steps.WebACL, LoadBalancer: stack.Ref{ID: "arn-new"}, Value: acl}}}
 	failures := []apply.Failure{{Step: b.steps[0], Err: errors.New("no answer")}}
 	guard := b.apply
 	b.apply = func(pass apply.Pass) apply.Result {
@@ -61,12 +61,12 @@ func TestTheStatusMovesBeforeTheOldLoadBalancerGoes(t *testing.T) {
 func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
 	to := stack.Ref{ID: "arn-new"}
 	for name, guard := range map[string]steps.Change{
-		"AWS WAF": steps.SetWebACL{LoadBalancer: to, WebACL: testACL}, "AWS WAF Classic": steps.SetClassicACL{LoadBalancer: to, ID: "id"},
+		"AWS WAF": steps.Set{Setting: steps.WebACL, LoadBalancer: to, Value: testACL}, "AWS WAF Classic": steps.Set{Setting: steps.ClassicACL, LoadBalancer: to, Value: "id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBed(t, webService(), ingressOf("a", edge))
 			b.see(edge, balancer("new", false, 80))
-			cleared := steps.Step{Change: steps.SetClassicACL{LoadBalancer: to}}
+			cleared := steps.Step{Change: steps.Set{Setting: steps.ClassicACL, LoadBalancer: to}}
 			b.steps = steps.Plan{cleared, {Change: guard}}
 			b.apply = func(apply.Pass) apply.Result {
 				return apply.Result{Done: steps.Plan{cleared}, Waits: []steps.Wait{{Active: to}}}
@@ -86,7 +86,7 @@ func TestTheStatusHasNoNameBeforeTheWebACL(t *testing.T) {
 func TestTheStatusHasTheNameThoughAWebACLIsTakenOffLater(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("a", edge))
 	b.see(edge, balancer("new", false, 80))
-	b.steps = steps.Plan{{Change: steps.SetClassicACL{LoadBalancer: stack.Ref{ID: "arn-new"}}}}
+	b.steps = steps.Plan{{Change: steps.Set{Setting: steps.ClassicACL, LoadBalancer: stack.Ref{ID: "arn-new"}}}}
 	b.apply = func(apply.Pass) apply.Result {
 		return apply.Result{Waits: []steps.Wait{{Active: stack.Ref{ID: "arn-new"}}}}
 	}

@@ -30,8 +30,8 @@ func TestWhileSomethingCannotBeReadAllElseGoesOn(t *testing.T) {
 	b.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		planned, over := plan.Make(wanted, seen, plan.Options{Rules: 100})
 		changes = slices.DeleteFunc(slices.Clone(planned), func(s steps.Step) bool {
-			_, is := s.Change.(steps.SetWebACL)
-			return !is
+			set, is := s.Change.(steps.Set)
+			return !is || set.Setting != steps.WebACL
 		})
 		return planned, over
 	}

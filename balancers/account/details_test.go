@@ -258,10 +258,10 @@ func TestAWebACLOfOneKindMayTakeTheOtherOff(t *testing.T) {
 		acl, classic string
 	}{
 		{nil, "none", "none"},
-		{steps.SetClassicACL{LoadBalancer: balancer, ID: "id"}, "unknown", "id"},
-		{steps.SetWebACL{LoadBalancer: balancer}, "none", "id"},
-		{steps.SetWebACL{LoadBalancer: balancer, WebACL: "acl"}, "acl", "unknown"},
-		{steps.SetClassicACL{LoadBalancer: balancer}, "acl", "none"},
+		{steps.Set{Setting: steps.ClassicACL, LoadBalancer: balancer, Value: "id"}, "unknown", "id"},
+		{steps.Set{Setting: steps.WebACL, LoadBalancer: balancer}, "none", "id"},
+		{steps.Set{Setting: steps.WebACL, LoadBalancer: balancer, Value: "acl"}, "acl", "unknown"},
+		{steps.Set{Setting: steps.ClassicACL, LoadBalancer: balancer}, "acl", "none"},
 	} {
 		if step.change != nil {
 			v.Note(id("g"), step.change, steps.Made{})

@@ -258,7 +258,7 @@ func TestSweepLeavesWhatWasNotedMeanwhile(t *testing.T) {
 	balancersOf(t, v, "g")
 	clock.SetTime(clock.Now().Add(time.Hour))
 	c.during = func() {
-		v.Note(id("g"), steps.SetAddressType{LoadBalancer: stack.Ref{ID: "arn"}, AddressType: "dualstack"}, steps.Made{})
+		v.Note(id("g"), steps.Set{Setting: steps.AddressType, LoadBalancer: stack.Ref{ID: "arn"}, Value: "dualstack"}, steps.Made{})
 	}
 	seen, err := v.Stack(t.Context(), id("g"))
 	if err != nil || len(seen.LoadBalancers) != 1 || seen.LoadBalancers[0].AddressType != "dualstack" {

@@ -701,7 +701,7 @@ func TestEachTypeOfChangeHasItsRow(t *testing.T) {
 func TestCapacityThatIsBeingReservedIsAskedForLater(t *testing.T) {
 	f := good()
 	f.errs["ModifyCapacityReservation "+balancerARN] = refusal("CapacityReservationPending")
-	result, view := run(t, f, do(steps.SetCapacity{LoadBalancer: stack.Ref{ID: balancerARN}, Units: 100})...)
+	result, view := run(t, f, do(steps.Set{Setting: steps.Capacity, LoadBalancer: stack.Ref{ID: balancerARN}, Value: "100"})...)
 	if len(result.Failures) > 0 || len(result.Later) != 1 || result.Again != 0 || view.forgot > 0 {
 		t.Errorf("result %+v, forgot %d times", result, view.forgot)
 	}

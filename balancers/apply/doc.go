@@ -11,6 +11,7 @@
 //	                   group is waited for, in balancers/memory.go)
 //	errors.go          what the error of a step means for the pass: whether it is tried later, as when AWS does not show yet what was
 //	                   done a moment ago; whether AWS is read again; whether other steps go on
+//	settings.go        sets settings of load balancers that take a call each
 //	loadbalancers.go   makes changes to load balancers, their web ACLs and Shield protection
 //	attributes.go      sets attributes of load balancers and listeners, of which AWS refuses all if one is wrong
 //	targetgroups.go    makes changes to target groups

@@ -84,13 +84,6 @@ func (b loadBalancers) setSecurityGroups(ctx context.Context, c steps.SetSecurit
 	return err
 }
 
-func (b loadBalancers) setAddressType(ctx context.Context, c steps.SetAddressType) error {
-	_, err := b.SetIpAddressType(ctx, &elbv2.SetIpAddressTypeInput{
-		LoadBalancerArn: aws.String(c.LoadBalancer.ID), IpAddressType: types.IpAddressType(c.AddressType),
-	})
-	return err
-}
-
 func (b loadBalancers) setAttributes(ctx context.Context, c steps.SetLoadBalancerAttributes) error {
 	return setKinds(c.Attributes, func(some map[string]string) error {
 		c.Attributes = some
@@ -99,55 +92,18 @@ func (b loadBalancers) setAttributes(ctx context.Context, c steps.SetLoadBalance
 	})
 }
 
-func (b loadBalancers) setIPAMPool(ctx context.Context, c steps.SetIPAMPool) error {
-	in := &elbv2.ModifyIpPoolsInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID), IpamPools: input.IPAMPools(c.Pool)}
-	if in.IpamPools == nil {
-		in.RemoveIpamPools = []types.RemoveIpamPoolEnum{types.RemoveIpamPoolEnumIpv4}
-	}
-	_, err := b.ModifyIpPools(ctx, in)
-	return err
-}
-
-func (b loadBalancers) setCapacity(ctx context.Context, c steps.SetCapacity) error {
-	in := &elbv2.ModifyCapacityReservationInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)}
-	if c.Units == 0 {
-		in.ResetCapacityReservation = aws.Bool(true)
-	} else {
-		in.MinimumLoadBalancerCapacity = &types.MinimumLoadBalancerCapacity{CapacityUnits: aws.Int32(c.Units)}
-	}
-	_, err := b.ModifyCapacityReservation(ctx, in)
-	return err
-}
-
 func (b loadBalancers) delete(ctx context.Context, c steps.DeleteLoadBalancer) error {
 	_, err := b.DeleteLoadBalancer(ctx, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(c.LoadBalancer.ID)})
 	return err
 }
 
-// guards does the changes of what guards load balancers.
-type guards struct {
-	WAF, WAFClassic WebACLs
-	Shield          Protections
+// protections does the changes of protections.
+type protections struct{ Protections }
+
+func (p protections) protect(ctx context.Context, c steps.Protect) error {
+	return p.Protect(ctx, c.LoadBalancer.ID)
 }
 
-func (g guards) setWebACL(ctx context.Context, c steps.SetWebACL) error {
-	if c.WebACL == "" {
-		return g.WAF.Disassociate(ctx, c.LoadBalancer.ID)
-	}
-	return g.WAF.Associate(ctx, c.LoadBalancer.ID, c.WebACL)
-}
-
-func (g guards) setClassicACL(ctx context.Context, c steps.SetClassicACL) error {
-	if c.ID == "" {
-		return g.WAFClassic.Disassociate(ctx, c.LoadBalancer.ID)
-	}
-	return g.WAFClassic.Associate(ctx, c.LoadBalancer.ID, c.ID)
-}
-
-func (g guards) protect(ctx context.Context, c steps.Protect) error {
-	return g.Shield.Protect(ctx, c.LoadBalancer.ID)
-}
-
-func (g guards) unprotect(ctx context.Context, c steps.Unprotect) error {
-	return g.Shield.Unprotect(ctx, c.ID)
+func (p protections) unprotect(ctx context.Context, c steps.Unprotect) error {
+	return p.Unprotect(ctx, c.ID)
 }

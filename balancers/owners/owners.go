@@ -51,20 +51,21 @@ func ofShared(failure apply.Failure, wanted, seen stack.Stack) string {
 		return ofAttributes(attributesOf(c.Listener, wanted, seen), c.Attributes, failure.Err, wanted)
 	case steps.SetSubnets:
 		return ofSubnets(c.LoadBalancer.Part, wanted)
-	case steps.SetAddressType:
-		return wanted.Voters[annotation.AddressType.Name]
-	case steps.SetIPAMPool:
-		return wanted.Voters[annotation.IPAMPool.Name]
-	case steps.SetCapacity:
-		return wanted.Voters[annotation.Capacity.Name]
-	case steps.SetWebACL:
-		return wanted.Voters[annotation.WAFv2ACL.Name]
-	case steps.SetClassicACL:
-		return wanted.Voters[annotation.WAFClassicACL.Name]
+	case steps.Set:
+		return wanted.Voters[voters[c.Setting]]
 	case steps.Protect:
 		return wanted.Voters[annotation.Shield.Name]
 	}
 	return ""
+}
+
+// voters are the settings of members that decide those of the load balancer.
+var voters = map[steps.Setting]string{
+	steps.AddressType: annotation.AddressType.Name,
+	steps.IPAMPool:    annotation.IPAMPool.Name,
+	steps.Capacity:    annotation.Capacity.Name,
+	steps.WebACL:      annotation.WAFv2ACL.Name,
+	steps.ClassicACL:  annotation.WAFClassicACL.Name,
 }
 
 // ofAttributes is the name of the first member that asks for one of the attributes that AWS has refused; if that is not known, of the

@@ -217,7 +217,7 @@ func TestWebACLComesFirst(t *testing.T) {
 	for _, active := range []bool{true, false} {
 		w.LoadBalancers[0].Active = active
 		planned, _ := Make(wanted, w.Stack, Options{})
-		guard := slices.IndexFunc(planned, func(s steps.Step) bool { _, is := s.Change.(steps.SetWebACL); return is })
+		guard := slices.IndexFunc(planned, func(s steps.Step) bool { set, is := s.Change.(steps.Set); return is && set.Setting == steps.WebACL })
 		route := slices.IndexFunc(planned, func(s steps.Step) bool { _, is := s.Change.(steps.CreateRule); return is })
 		if guard < 0 || (guard < route) != active || (planned[guard].Wait == nil) != active {
 			t.Errorf("active %v: planned\n%s", active, lines(planned))

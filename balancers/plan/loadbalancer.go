@@ -25,29 +25,30 @@ func (s loadBalancerSteps) prepare() {
 		return
 	}
 	if wanted.IPAMPool == "" { // another may need what the pool does not allow
-		s.setIPAMPool(&wanted)
+		s.set(steps.IPAMPool, &wanted)
 	}
 	toIPv4 := wanted.AddressType == "ipv4" // then the subnets need no IPv6 any more; else they need it first
 	if toIPv4 {
-		s.setAddressType(&wanted)
+		s.set(steps.AddressType, &wanted)
 	}
 	if !sameSet(wanted.Subnets, s.balancer.Subnets) { // a subnet keeps its Elastic IP address
 		s.do("its subnets differ", steps.SetSubnets{LoadBalancer: s.to(), Subnets: wanted.Subnets, Allocations: wanted.Allocations})
 	}
 	if !toIPv4 {
-		s.setAddressType(&wanted)
+		s.set(steps.AddressType, &wanted)
 	}
 	if differ := differing(wanted.Attributes, wanted.Presets, s.balancer.Attributes); len(differ) > 0 {
 		s.do("attributes differ", steps.SetLoadBalancerAttributes{LoadBalancer: s.to(), Attributes: differ})
 	}
 	if wanted.IPAMPool != "" {
-		s.setIPAMPool(&wanted)
+		s.set(steps.IPAMPool, &wanted)
 	}
 }
 
-func (s loadBalancerSteps) setIPAMPool(wanted *stack.LoadBalancer) {
-	if wanted.IPAMPool != s.balancer.IPAMPool {
-		s.do("its pool of addresses differs", steps.SetIPAMPool{LoadBalancer: s.to(), Pool: wanted.IPAMPool})
+// set brings a setting of the load balancer that is seen to what is wanted.
+func (s loadBalancerSteps) set(setting steps.Setting, wanted *stack.LoadBalancer) {
+	if why, value := setting.Differs(wanted, s.balancer); why != "" {
+		s.do(why, steps.Set{LoadBalancer: s.to(), Setting: setting, Value: value})
 	}
 }
 
@@ -65,14 +66,10 @@ func (s loadBalancerSteps) guard() {
 			s.doAfter(steps.Wait{Active: s.to()}, why+", and AWS allows it only for an active load balancer", change)
 		}
 	}
-	if differs(wanted.WebACL, seen.WebACL) {
-		set("its web ACL differs", steps.SetWebACL{LoadBalancer: s.to(), WebACL: *wanted.WebACL})
-	}
-	if differs(wanted.ClassicACL, seen.ClassicACL) {
-		set("its web ACL of AWS WAF Classic differs", steps.SetClassicACL{LoadBalancer: s.to(), ID: *wanted.ClassicACL})
-	}
-	if differs(wanted.Capacity, seen.Capacity) {
-		set("its capacity differs", steps.SetCapacity{LoadBalancer: s.to(), Units: *wanted.Capacity})
+	for _, setting := range []steps.Setting{steps.WebACL, steps.ClassicACL, steps.Capacity} {
+		if why, value := setting.Differs(wanted, seen); why != "" {
+			set(why, steps.Set{LoadBalancer: s.to(), Setting: setting, Value: value})
+		}
 	}
 	s.protect(seen.Protection, set)
 }
@@ -86,17 +83,6 @@ func (s loadBalancerSteps) protect(now *stack.Protection, set func(why string, c
 		set("it is not protected", steps.Protect{LoadBalancer: s.to()})
 	case !*wanted && now.Own:
 		set("no member wants the protection", steps.Unprotect{LoadBalancer: s.to(), ID: now.ID})
-	}
-}
-
-// differs reports whether something is wanted that is not seen, or not known.
-func differs[T comparable](wanted, seen *T) bool {
-	return wanted != nil && (seen == nil || *seen != *wanted)
-}
-
-func (s loadBalancerSteps) setAddressType(wanted *stack.LoadBalancer) {
-	if wanted.AddressType != s.balancer.AddressType {
-		s.do("its address type differs", steps.SetAddressType{LoadBalancer: s.to(), AddressType: wanted.AddressType})
 	}
 }
 

@@ -180,3 +180,8 @@ func (m *matcher) matchRules(l *listener) {
 }
 
 func byPriority(a, b stack.Rule) int { return cmp.Compare(a.Priority, b.Priority) }
+
+// differs reports whether something is wanted that is not seen, or not known.
+func differs[T comparable](wanted, seen *T) bool {
+	return wanted != nil && (seen == nil || *seen != *wanted)
+}

@@ -7,7 +7,8 @@
 //	step.go           a plan, its steps, what they wait for; JSON
 //	change.go         what every change says, and what only some say
 //	loadbalancer.go   the changes of load balancers
-//	guard.go          ... of web ACLs and of protections of AWS Shield
+//	setting.go        ... of settings of load balancers that take a call each: one row for each setting
+//	protection.go     ... of protections of AWS Shield
 //	listener.go       ... of listeners and their certificates
 //	rule.go           ... of rules
 //	targetgroup.go    ... of target groups

@@ -5,7 +5,6 @@ package steps
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -78,21 +77,6 @@ func (c SetSecurityGroups) On(seen *stack.Stack, _ Made) {
 	onBalancer(seen, c.LoadBalancer, func(b *stack.LoadBalancer) { b.SecurityGroups = seenRefs(c.Groups) })
 }
 
-// SetAddressType changes the address families.
-type SetAddressType struct {
-	LoadBalancer stack.Ref
-	AddressType  string
-}
-
-func (c SetAddressType) Text() string {
-	return "set address type " + c.AddressType + " of " + balancerText(c.LoadBalancer)
-}
-func (SetAddressType) Effect() Effect { return Sets }
-
-func (c SetAddressType) On(seen *stack.Stack, _ Made) {
-	onBalancer(seen, c.LoadBalancer, func(b *stack.LoadBalancer) { b.AddressType = c.AddressType })
-}
-
 // SetLoadBalancerAttributes sets these and leaves others.
 type SetLoadBalancerAttributes struct {
 	LoadBalancer stack.Ref
@@ -106,36 +90,6 @@ func (SetLoadBalancerAttributes) Effect() Effect { return Sets }
 
 func (c SetLoadBalancerAttributes) On(seen *stack.Stack, _ Made) {
 	onBalancer(seen, c.LoadBalancer, func(b *stack.LoadBalancer) { merge(b.Attributes, c.Attributes) })
-}
-
-// SetIPAMPool takes public IPv4 addresses from a pool, or from Amazon's when it is "".
-type SetIPAMPool struct {
-	LoadBalancer stack.Ref
-	Pool         string
-}
-
-func (c SetIPAMPool) Text() string {
-	return "take public addresses of " + balancerText(c.LoadBalancer) + " from " + cmp.Or(c.Pool, "Amazon's pool")
-}
-func (SetIPAMPool) Effect() Effect { return Sets }
-
-func (c SetIPAMPool) On(seen *stack.Stack, _ Made) {
-	onBalancer(seen, c.LoadBalancer, func(b *stack.LoadBalancer) { b.IPAMPool = c.Pool })
-}
-
-// SetCapacity reserves capacity units, or none when it is 0.
-type SetCapacity struct {
-	LoadBalancer stack.Ref
-	Units        int32
-}
-
-func (c SetCapacity) Text() string {
-	return fmt.Sprintf("reserve %d capacity units for %s", c.Units, balancerText(c.LoadBalancer))
-}
-func (SetCapacity) Effect() Effect { return Sets }
-
-func (c SetCapacity) On(seen *stack.Stack, _ Made) {
-	onBalancer(seen, c.LoadBalancer, func(b *stack.LoadBalancer) { b.Capacity = &c.Units })
 }
 
 // DeleteLoadBalancer deletes one with its listeners and rules. It is refused for a protected one, whose protection is left alone.

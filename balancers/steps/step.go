@@ -74,8 +74,15 @@ func (w Wait) String() string {
 	return "target group " + groupText(w.Healthy) + " is healthy"
 }
 
-// MarshalJSON gives each step as an object with the keys change (the name of its type), text, why, wait and late, the last two only if
-// they are set. Other programs may rely on them.
+func nameOf(change Change) string {
+	if set, is := change.(Set); is {
+		return string(set.Setting)
+	}
+	return reflect.TypeOf(change).Name()
+}
+
+// MarshalJSON gives each step as an object with the keys change (the name of its type, or of the setting), text, why, wait and late, the
+// last two only if they are set. Other programs may rely on them.
 func (p Plan) MarshalJSON() ([]byte, error) {
 	type step struct {
 		Change string `json:"change"`
@@ -86,7 +93,7 @@ func (p Plan) MarshalJSON() ([]byte, error) {
 	}
 	steps := make([]step, len(p))
 	for i, s := range p {
-		steps[i] = step{Change: reflect.TypeOf(s.Change).Name(), Text: s.Change.Text(), Why: s.Why, Late: s.Late}
+		steps[i] = step{Change: nameOf(s.Change), Text: s.Change.Text(), Why: s.Why, Late: s.Late}
 		if s.Wait != nil {
 			steps[i].Wait = s.Wait.String()
 		}
