@@ -61,8 +61,8 @@ type Reconciler struct {
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
 	DriftInterval time.Duration
-	// Fresh is for how long what is known of AWS counts: a pass after it has all read again. It is at most DriftInterval, which nil stands
-	// for.
+	// Fresh is for how long what is known of AWS counts, at most DriftInterval: a pass after it has all read again. It is nil where Stacks
+	// brings passes over all groups in each interval, which come behind all others.
 	Fresh func() time.Duration
 	// OrphanGrace is for how long a load balancer must have had no Ingress before it is deleted, 0 for never.
 	OrphanGrace time.Duration

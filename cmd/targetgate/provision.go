@@ -243,6 +243,8 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	reconciler.Secrets, reconciler.SecretChanges = watcher, watcher.Start
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
+	} else {
+		reconciler.Fresh = view.Fresh
 	}
 	if answerer.Issuer != nil {
 		reconciler.Issuer = answerer.Issuer
@@ -266,8 +268,8 @@ func newReconciler(opts *options, view *account.View, answerer *answer.Answerer,
 			return plan.Make(wanted, seen, o.planOptions())
 		},
 		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers,
-		DriftInterval: o.DriftInterval, Fresh: view.Fresh,
-		OrphanGrace: o.OrphanGrace, SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
+		DriftInterval: o.DriftInterval,
+		OrphanGrace:   o.OrphanGrace, SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
 	}
 }
 
