@@ -234,7 +234,7 @@ endif
 version = -ldflags "-w -X main.version=$(shell git describe --always --dirty 2>/dev/null || echo unknown)"
 
 .bin/targetgate: FORCE | lean-targetgate
-	@.tools/build $@ . 4 $(call lean,targetgate) $(version) ./cmd/targetgate
+	@.tools/build $@ . 3 $(call lean,targetgate) $(version) ./cmd/targetgate
 
 .bin/targetgate-race: FORCE | lean-targetgate
 	@$(with_race) .tools/build $@ . 3 $(call lean,targetgate) $(race_flags) $(version) ./cmd/targetgate
@@ -247,7 +247,7 @@ kubernetes_flags = -s -w $(foreach value,gitVersion=$(kubernetes) gitMajor=1 git
 	-X k8s.io/component-base/version.$(value))
 
 .bin/control-plane: e2e/kubernetes/go.mod e2e/kubernetes/go.sum $(wildcard e2e/kubernetes/*.go) | lean-kubernetes
-	@.tools/build $@ e2e/kubernetes 5 $(call lean,kubernetes) -ldflags "$(kubernetes_flags)" .
+	@.tools/build $@ e2e/kubernetes 3 $(call lean,kubernetes) -ldflags "$(kubernetes_flags)" .
 
 # Built after the control plane, with which they share most packages.
 .bin/cert-manager .bin/kubectl .bin/external-dns: .bin/control-plane
