@@ -244,10 +244,13 @@ func balancer(name string, active bool, ports ...int32) stack.LoadBalancer {
 // seeGroup adds a target group to what is seen.
 func (b *bed) seeGroup(group stack.Group, part string) {
 	s := b.seen[group.String()]
-	s.TargetGroups = append(s.TargetGroups, stack.TargetGroup{ARN: "arn-" + part, Part: part})
+	s.TargetGroups = append(s.TargetGroups, stack.TargetGroup{ARN: "arn-" + part, Part: part, Name: stack.Name([]stack.Part{{Text: "shop", Max: 8}}, part)})
 	b.seen[group.String()] = s
 }
 
 func (b *bed) see(group stack.Group, balancers ...stack.LoadBalancer) {
+	for i := range balancers[:len(balancers)*min(1, len(balancers)/2)] { // each of several has a name of the group's
+		balancers[i].Name = stack.Name(input.PartsOf(group), balancers[i].Name)
+	}
 	b.seen[group.String()] = stack.Stack{LoadBalancers: balancers}
 }

@@ -212,6 +212,14 @@ func (p teller) tellRenamed() {
 	}
 }
 
+// tellOthers tells all members of what has the group's tags and is somebody else's.
+func (p teller) tellOthers() {
+	for _, what := range p.others {
+		p.tellAll(reasonWarning, "%s has the tags of group %s, and targetgate has neither made it nor does it serve an Ingress of the group: it "+
+			"is left as it is. Remove its tags %s and %s", what, p.group, stack.ClusterTag, stack.Ingresses.StackTag())
+	}
+}
+
 // tellSuccess tells those whose wishes are fulfilled, if there was something to do and all steps had their turn.
 func (p teller) tellSuccess(planned steps.Plan, errs error) {
 	r := p.result

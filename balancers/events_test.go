@@ -286,7 +286,7 @@ func TestNothingIsMadeBesideWhatHasLostItsTags(t *testing.T) {
 func TestMembersAreToldTheNameOfALoadBalancerThatReplacesAnother(t *testing.T) {
 	given := func(name, scheme string) stack.LoadBalancer {
 		b := balancer(name, true, 80)
-		b.Name, b.Scheme = name, scheme
+		b.Name, b.Scheme, b.Network = name, scheme, strings.HasSuffix(name, "-nlb")
 		return b
 	}
 	const spare = "k8s-edge-"

@@ -119,11 +119,24 @@ func (p *pass) isCollected() bool {
 	return (p.requested || p.collector.allows(p.group)) && len(orphans.Foreign(p.group, &p.seen)) == 0
 }
 
-// keepUnnamed leaves alone what has the tags of a group of which nobody tells, and no name that a controller gives it.
-func (p *pass) keepUnnamed() {
+// leaveOthers leaves alone what has the tags of the group and is not its own; of a group of which nobody tells, what has no name that a
+// controller gives it.
+func (p *pass) leaveOthers() {
 	if p.isEmpty() && !p.vanished {
 		orphans.KeepNamed(p.Options.Cluster, p.group, &p.seen)
+		return
 	}
+	members := orphans.Members{Leave: !p.hasMembers() && !p.vanished, Serve: func(b *stack.LoadBalancer) bool {
+		return statuses{p}.mayServe(b) || !p.memory.moved[b.ARN].IsZero()
+	}}
+	for _, m := range p.members.Active {
+		members.Given = append(members.Given, m.Settings().LoadBalancerName, m.Ingress.Annotations[annotation.LoadBalancerNameKey.FullName()])
+	}
+	for _, i := range slices.Concat(p.members.Inactive, p.leaving) {
+		members.Given = append(members.Given, i.Annotations[annotation.LoadBalancerNameKey.FullName()])
+	}
+	members.Given = slices.DeleteFunc(members.Given, func(name string) bool { return name == "" })
+	p.others = orphans.LeaveOthers(p.Options.Cluster, p.group, &p.seen, members)
 }
 
 // hasLoadBalancer reports whether one is seen.

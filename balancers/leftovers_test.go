@@ -26,6 +26,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/issue"
+	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -221,7 +222,41 @@ func TestAPassWaitsWhileTheSharedSecurityGroupIsDeleted(t *testing.T) {
 type sharing struct{}
 
 func (sharing) Shared(context.Context) ([]stack.SecurityGroup, error) {
-	return []stack.SecurityGroup{{ID: "sg-shared", Shared: true}}, nil
+	return []stack.SecurityGroup{{ID: "sg-shared", Name: stack.BackendSecurityGroupName("prod"), Shared: true}}, nil
 }
 
 func (sharing) Uses(context.Context, string) (stack.Uses, error) { return stack.Uses{}, nil }
+
+// What others tag into a group is no part of any plan for it, also when its last Ingress goes; members are told of it once.
+func TestNothingIsPlannedForWhatOthersTagIntoAGroup(t *testing.T) {
+	for _, goes := range []bool{false, true} {
+		last := served(ingressOf("a", edge), oldHost, edge)
+		b := newBed(t, webService(), last)
+		theirs := balancer("new", true, 80)
+		b.see(edge, balancer("old", true, 80), theirs)
+		seen := b.seen[edge.String()]
+		seen.LoadBalancers[1].Name = "theirs"
+		seen.TargetGroups = []stack.TargetGroup{{ARN: "arn-group", Name: "theirs", Part: "shop/a-web:80"}}
+		seen.SecurityGroups = []stack.SecurityGroup{{ID: "sg-theirs", Name: "theirs"}}
+		b.seen[edge.String()] = seen
+		var planned stack.Stack
+		b.MakePlan = func(_, seen stack.Stack) (steps.Plan, []plan.Overflow) {
+			planned = seen
+			return nil, nil
+		}
+		if goes {
+			b.delete("a")
+		}
+		b.mustPass(edge)
+		b.mustPass(edge)
+		if len(planned.LoadBalancers) != 1 || planned.LoadBalancers[0].ARN != "arn-old" || len(planned.TargetGroups)+len(planned.SecurityGroups) > 0 {
+			t.Errorf("the last one goes: %v: planned for %+v", goes, planned)
+		}
+		told := strings.Join(b.events, "\n")
+		for _, what := range []string{"load balancer theirs", "target group theirs", "security group sg-theirs (theirs)"} {
+			if strings.Count(told, what+" has the tags of group edge") != 1 {
+				t.Errorf("the last one goes: %v: told\n%s\nwant once of %s", goes, told, what)
+			}
+		}
+	}
+}

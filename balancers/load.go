@@ -123,8 +123,8 @@ func (p observer) observe(ctx context.Context) (err error) {
 	if p.seen, err = read(ctx, p.id); err != nil {
 		return err
 	}
+	p.leaveOthers()
 	p.noteNames()
-	p.keepUnnamed()
 	return p.findBindings(ctx)
 }
 
@@ -171,6 +171,7 @@ func (p observer) complete(ctx context.Context) error {
 			return err
 		}
 		p.seen = seen
+		p.leaveOthers()
 		p.seen.Bindings = bindings
 	}
 	if unknown != nil {

@@ -48,7 +48,7 @@ func TestAPlanKnowsWhichLoadBalancerIsInAStatus(t *testing.T) {
 	b.see(edge, balancer("old", true, 80), balancer("new", true, 80))
 	b.mustPass(edge)
 	for _, balancer := range b.compared.LoadBalancers {
-		if balancer.InStatus != (balancer.Name == "new") {
+		if balancer.InStatus != (balancer.ARN == "arn-new") {
 			t.Errorf("%s is in a status: %v", balancer.Name, balancer.InStatus)
 		}
 	}

@@ -174,6 +174,7 @@ type pass struct {
 	unknownACL   bool                 // it is not known which web ACL the load balancer has
 	built        bool                 // the wanted stack could be built
 	requested    bool                 // a user asks to delete what no Ingress asks for
+	others       []string             // what has the group's tags and is not its own, in words
 	begun        bool                 // it is left to the next pass to do the rest
 	failing      bool                 // a member is told of a failure
 	again        time.Duration
@@ -220,6 +221,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		return tell.tellEnd(errs, err)
 	}
 	tell.tellRenamed()
+	tell.tellOthers()
 	errs = errors.Join(errs, p.keepCertificates(ctx))
 	errs = errors.Join(errs, statuses{p}.writeStatuses(ctx))
 	errs = errors.Join(errs, claims{p}.release(ctx))

@@ -165,6 +165,13 @@ func (p statuses) isKnown(balancer stack.LoadBalancer) bool {
 	return slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, balancer) })
 }
 
+// mayServe reports whether the status of any member has the name of a load balancer, also of one that leaves or is being deleted.
+func (p statuses) mayServe(balancer *stack.LoadBalancer) bool {
+	return p.isKnown(*balancer) || slices.ContainsFunc(slices.Concat(p.members.Inactive, p.leaving), func(i *networkingv1.Ingress) bool {
+		return hasName(i, *balancer)
+	})
+}
+
 func hasName(member *networkingv1.Ingress, balancer stack.LoadBalancer) bool {
 	name := strings.ToLower(balancer.DNSName)
 	return name != "" && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,

@@ -45,7 +45,7 @@ func (o *Options) shared() stack.SecurityGroup {
 	maps.Copy(tags, map[string]string{stack.ClusterTag: o.Cluster, stack.SharedResourceTag: stack.SharedPart})
 	return stack.SecurityGroup{
 		Name:        stack.BackendSecurityGroupName(o.Cluster),
-		Description: "[k8s] Shared Backend SecurityGroup for LoadBalancer",
+		Description: stack.SharedDescription,
 		Shared:      true,
 		Tags:        tags,
 	}

@@ -150,6 +150,10 @@ func (c *Collector) collect(ctx context.Context) (time.Duration, error) {
 		if group.ID == c.Given {
 			continue
 		}
+		if group.Name != stack.BackendSecurityGroupName(c.Cluster) && group.Description != stack.SharedDescription {
+			c.tell(ctx, "Kept a security group that has the tags of the shared one: targetgate has not made it", group.ID, "name "+group.Name)
+			continue
+		}
 		again, err := c.collectOne(ctx, group.ID)
 		if err != nil {
 			return failurePause, err

@@ -74,7 +74,7 @@ func newCollector(t *testing.T, aws *account, objects ...client.Object) *Collect
 		t.Fatal(err)
 	}
 	if aws.groups == nil {
-		aws.groups = []stack.SecurityGroup{{ID: "sg-shared", Shared: true}}
+		aws.groups = []stack.SecurityGroup{{ID: "sg-shared", Shared: true, Description: stack.SharedDescription}}
 	}
 	return New(Options{
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), View: aws, Applier: aws,
@@ -120,8 +120,9 @@ func TestTheSharedSecurityGroupGoesWhenNothingNeedsIt(t *testing.T) {
 		"nothing needs it": {want: []string{gone}, reads: 1},
 		"it is the user's": {given: "sg-shared"},
 		"there is none":    {aws: account{groups: []stack.SecurityGroup{}}},
+		"somebody else's":  {aws: account{groups: []stack.SecurityGroup{{ID: "sg-shared", Name: "theirs"}}}},
 		"two that were made by two controllers": {
-			aws:  account{groups: []stack.SecurityGroup{{ID: "sg-shared"}, {ID: "sg-other"}}},
+			aws:  account{groups: []stack.SecurityGroup{{ID: "sg-shared", Description: stack.SharedDescription}, {ID: "sg-other", Description: stack.SharedDescription}}},
 			want: []string{gone, "delete security group backend-sg (sg-other)"}, reads: 2,
 		},
 		"objects without a finalizer": {

@@ -34,6 +34,9 @@ func (g *SecurityGroup) Part() string {
 // ManagedDescription is the description of the security group of a stack.
 const ManagedDescription = "[k8s] Managed SecurityGroup for LoadBalancer"
 
+// SharedDescription is that of the one that all stacks of a cluster share.
+const SharedDescription = "[k8s] Shared Backend SecurityGroup for LoadBalancer"
+
 // Kind is the kind of object that asks for a load balancer: the prefix of its tags.
 type Kind string
 
