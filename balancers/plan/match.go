@@ -36,12 +36,13 @@ func (m *matcher) matchTargetGroups() {
 	}
 }
 
-// matchTargetGroup takes one to which requests are sent rather than another.
+// matchTargetGroup takes one to which requests are sent rather than another, and then one that a binding has: somebody else may have made
+// another with the same tags.
 func (m *matcher) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
 	g := &targetGroup{wanted: wanted, name: m.freeName(&wanted)}
 	for i := range m.seen.TargetGroups {
 		group := &m.seen.TargetGroups[i]
-		if m.fits(group, &wanted) && (g.seen == nil || m.isServing(group.ARN) && !m.isServing(g.seen.ARN)) {
+		if m.fits(group, &wanted) && (g.seen == nil || m.use(group) > m.use(g.seen)) {
 			g.seen = group
 		}
 	}
@@ -49,6 +50,17 @@ func (m *matcher) matchTargetGroup(wanted stack.TargetGroup) *targetGroup {
 		g.name = g.seen.Name
 	}
 	return g
+}
+
+// use is how far a target group is in use: 2 if requests are sent to it, 1 if it only has targets, else 0.
+func (m *matcher) use(group *stack.TargetGroup) int {
+	switch {
+	case m.isServing(group.ARN):
+		return 2
+	case m.hasTargets(group):
+		return 1
+	}
+	return 0
 }
 
 // freeName is the name for one that is created: the wanted one, or the spare one when another has that. When both are taken, as two load

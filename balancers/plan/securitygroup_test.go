@@ -240,3 +240,31 @@ func TestAnotherSecurityGroupWithTheSameTagsIsNotTaken(t *testing.T) {
 		t.Errorf("steps %v, want that the one that no other stack may have is deleted", again)
 	}
 }
+
+// Nor does one with the tags of a target group take its place, though somebody has taken ours out of the rules as well.
+func TestAnotherTargetGroupWithTheSameTagsIsNotTaken(t *testing.T) {
+	wanted := shop("/a").want()
+	w := newWorld()
+	first, _ := Make(wanted, w.seen(), Options{})
+	if err := w.run(first, nothing); err != nil {
+		t.Fatal(err)
+	}
+	another := w.TargetGroups[0]
+	another.Name, another.ARN, another.LoadBalancers = "another", "tg-0", nil
+	w.TargetGroups = slices.Insert(w.TargetGroups, 0, another)
+	for i := range w.LoadBalancers[0].Listeners {
+		for j := range w.LoadBalancers[0].Listeners[i].Rules {
+			w.LoadBalancers[0].Listeners[i].Rules[j].Action = stack.Action{Fixed: &stack.FixedResponse{Status: "503"}}
+		}
+	}
+	again, _ := Make(wanted, w.seen(), Options{})
+	var deleted []string
+	for _, step := range again {
+		if c, ok := step.Change.(steps.DeleteTargetGroup); ok {
+			deleted = append(deleted, c.Group.ID)
+		}
+	}
+	if !slices.Equal(deleted, []string{"tg-0"}) {
+		t.Errorf("target groups %v are deleted, want the one that somebody else has made:\n%s", deleted, lines(again))
+	}
+}
