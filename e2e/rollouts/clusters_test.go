@@ -42,6 +42,10 @@ func TestRestoredInAnotherCluster(t *testing.T) {
 	})
 	t.Run("without pods", func(t *testing.T) { shareByMistake(t, other, 0) })
 	t.Run("with pods", func(t *testing.T) { shareByMistake(t, other, 2) })
+
+	incumbentIn(t, other)
+	t.Run("by the incumbent", func(t *testing.T) { incumbentComes(t, other) })
+	t.Run("from the incumbent", func(t *testing.T) { comeToIncumbent(t, other) })
 }
 
 // restoredIn is the app in the other cluster, without its binding.
