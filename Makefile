@@ -191,7 +191,7 @@ simulate: | lean-targetgate ## Run the tests by random histories through ten tim
 
 .PHONY: bench-groups
 bench-groups: ## Measure what a group of Ingresses costs that asks for very much: a table, and JSON (some 2 min).
-	@go test -vet=off ./balancers/preview -run '^$$' -bench HostileGroups -benchtime 1x
+	@go test -vet=off ./balancers/ingress/preview -run '^$$' -bench HostileGroups -benchtime 1x
 
 .PHONY: bench bench-all
 bench: .bin/control-plane .bin/targetgate ## Measure targetgate; print its goals and past figures of aws-load-balancer-controller beside (at most 12 min; BENCH='-scenario one,rush' chooses, BENCH=-list lists).

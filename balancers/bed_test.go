@@ -24,8 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -37,6 +39,7 @@ import (
 // bed runs passes against an API server that is not one, and an AWS of which only the stack of each group is there.
 type bed struct {
 	*Reconciler
+	front *objects.Ingresses
 	t     *testing.T
 	clock *testingclock.FakeClock
 
@@ -59,7 +62,7 @@ type bed struct {
 	steps   steps.Plan
 }
 
-func newBed(t *testing.T, objects ...client.Object) *bed {
+func newBed(t *testing.T, there ...client.Object) *bed {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme), ingressapi.AddToScheme(scheme)); err != nil {
@@ -67,8 +70,8 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 	}
 	b := &bed{t: t, clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), seen: map[string]stack.Stack{}}
 	b.apply = func(apply.Pass) apply.Result { return apply.Result{} }
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&networkingv1.Ingress{})
-	if err := addIndexes(t.Context(), indexer{builder}); err != nil {
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(there...).WithStatusSubresource(&networkingv1.Ingress{})
+	if err := objects.AddIndexes(t.Context(), indexer{builder}); err != nil {
 		t.Fatal(err)
 	}
 	c := interceptor.NewClient(builder.Build(), interceptor.Funcs{
@@ -89,8 +92,13 @@ func newBed(t *testing.T, objects ...client.Object) *bed {
 	})
 	b.Reconciler = &Reconciler{
 		Client: c, Recorder: b, Clock: b.clock, View: b, Lookup: b.Lookup, MakePlan: b.Plan, Applier: b,
-		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
+		Cluster: "prod", DriftInterval: time.Hour, SettleTime: DefaultSettleTime,
 	}
+	b.front = &objects.Ingresses{
+		Client: c, Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb",
+		Watches: frontend.Watches{Knows: b.memories.knows, Found: b.found},
+	}
+	b.Frontend = b.front
 	return b
 }
 
@@ -250,7 +258,10 @@ func (b *bed) seeGroup(group stack.Group, part string) {
 
 func (b *bed) see(group stack.Group, balancers ...stack.LoadBalancer) {
 	for i := range balancers[:len(balancers)*min(1, len(balancers)/2)] { // each of several has a name of the group's
-		balancers[i].Name = stack.Name(input.PartsOf(group), balancers[i].Name)
+		balancers[i].Name = stack.Name(group.NameParts(), balancers[i].Name)
 	}
 	b.seen[group.String()] = stack.Stack{LoadBalancers: balancers}
 }
+
+// groupField is the field by which Ingresses and bindings of a group are found.
+var groupField = new(objects.Ingresses).GroupField()

@@ -49,12 +49,11 @@ func benchmark(b *testing.B, groups, each int) {
 		}
 		bed.see(group, balancer("old", true, 80))
 	}
-	bed.Client = c
+	bed.Client, bed.front.Client = c, c
 	b.ResetTimer()
 	for i := range b.N {
 		p := bed.newPass(stack.Group{Name: fmt.Sprint("group-", i%groups)})
-		var err error
-		if p.members, err = p.load(b.Context()); err != nil {
+		if err := p.load(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -71,8 +70,8 @@ func benchPropose(b *testing.B, each int) {
 		c.ingresses[edge.Name] = append(c.ingresses[edge.Name], *served(ingressOf(fmt.Sprint("web-", i), edge), oldHost, edge))
 	}
 	bed.see(edge, balancer("old", true, 80))
-	bed.Client = c
-	bed.Options.Limits.Rules, bed.Options.Limits.TargetGroups = 5000, 5000
+	bed.Client, bed.front.Client = c, c
+	bed.front.Options.Limits.Rules, bed.front.Options.Limits.TargetGroups = 5000, 5000
 	bed.MakePlan = func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 		return plan.Make(wanted, seen, plan.Options{Rules: 5000, TargetGroups: 5000})
 	}

@@ -12,20 +12,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
-
-// reasonOrphaned is that of events about load balancers that no Ingress asks for.
-const reasonOrphaned = "LoadBalancerWithoutIngress"
 
 // collector decides which load balancers without Ingresses are deleted. Only the reading of what is left uses its keeper.
 type collector struct {
@@ -68,7 +62,7 @@ func (c *collector) recordOf(group stack.Group) (since time.Time, is bool) {
 // process alone counts. The pass over a group that gets an Ingress takes the tag away.
 func (p *pass) record(ctx context.Context) {
 	since, is := p.collector.recordOf(p.group)
-	if !is || p.mentioned {
+	if !is || p.members.Mentioned {
 		return
 	}
 	planned := orphans.Record(&p.seen, since)
@@ -81,38 +75,15 @@ func (p *pass) record(ctx context.Context) {
 	}
 }
 
-// claimants are who keeps groups from being collected, by group: the first Ingress found that belongs to it, names it or has its
-// finalizer, whoever's it is, else IngressClassParams.
-func claimants(objects membership.Objects) map[stack.Group]string {
-	by := map[stack.Group]string{}
-	for _, params := range objects.Params {
-		if params.Spec.Group != nil {
-			by[stack.Group{Name: params.Spec.Group.Name}] = paramsPrefix + params.Name
-		}
-	}
-	for _, request := range requestsOf(objects) {
-		by[stack.Group(request.NamespacedName)] = ""
-	}
-	for _, i := range objects.Ingresses {
-		for _, name := range groupsOf(i) {
-			by[stack.GroupNamed(name)] = "Ingress " + membership.NameOf(i)
-		}
-	}
-	return by
-}
-
-const paramsPrefix = "IngressClassParams "
-
 // collect looks which of the groups have a load balancer and no Ingress, tells of them, and lets a pass delete one of them when it is time.
 // It returns the groups of which nothing may be collected: while too many have none, those without any Ingress.
 func (r *Reconciler) collect(ctx context.Context, groups []stack.Group) (kept map[stack.Group]bool, err error) {
-	objects, err := r.objects(ctx)
+	claims, err := r.Frontend.Claims(ctx)
 	if err != nil {
 		return nil, err
 	}
-	claimed := claimants(objects)
 	without := slices.DeleteFunc(slices.Clone(groups), func(group stack.Group) bool {
-		_, is := claimed[group]
+		_, is := claims.By[group]
 		return is
 	})
 	var bare []orphans.Orphan
@@ -133,7 +104,7 @@ func (r *Reconciler) collect(ctx context.Context, groups []stack.Group) (kept ma
 	withoutIngress.Set(float64(len(bare)))
 	r.collector.take(look)
 	for id, at := range look.Tell {
-		r.tellOrphaned(ctx, objects, stack.GroupNamed(id.Name), seen[id], at)
+		r.tellOrphaned(ctx, claims, stack.GroupNamed(id.Name), seen[id], at)
 	}
 	if look.Begins {
 		ctrl.LoggerFrom(ctx).Info("Too many load balancers have no Ingress, none of them is deleted: has the API server lost its data, or is "+
@@ -150,10 +121,9 @@ func (r *Reconciler) collect(ctx context.Context, groups []stack.Group) (kept ma
 	return kept, nil
 }
 
-// tellOrphaned tells of a load balancer that no Ingress asks for: on the Ingress that it was made for, or for a group on the class of
-// Ingresses.
+// tellOrphaned tells of a load balancer that no member asks for, on the object that the front end names.
 func (r *Reconciler) tellOrphaned(
-	ctx context.Context, objects membership.Objects, group stack.Group, seen stack.Stack, at time.Time,
+	ctx context.Context, claims frontend.Claims, group stack.Group, seen stack.Stack, at time.Time,
 ) {
 	var names []string
 	for _, s := range seen.All() {
@@ -171,17 +141,7 @@ func (r *Reconciler) tellOrphaned(
 	note := fmt.Sprintf("No Ingress asks for load balancer %s of group %s: %s. To keep it, create an Ingress of the group; to delete it now, "+
 		"run targetgate orphans --delete=%s", strings.Join(names, " and "), group, what, group)
 	ctrl.LoggerFrom(ctx).Info(note)
-	var on runtime.Object
-	if !group.IsExplicit() {
-		on = &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: group.Namespace, Name: group.Name}}
-	} else if i := slices.IndexFunc(objects.Classes, isOurs); i >= 0 {
-		on = objects.Classes[i]
+	if on := claims.About(group); on != nil {
+		r.Recorder.Eventf(on, nil, corev1.EventTypeWarning, r.words().Orphan, action, "%s", note)
 	}
-	if on != nil {
-		r.Recorder.Eventf(on, nil, corev1.EventTypeWarning, reasonOrphaned, action, "%s", note)
-	}
-}
-
-func isOurs(class *networkingv1.IngressClass) bool {
-	return class.Spec.Controller == membership.Controller
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/orphans"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -33,7 +34,7 @@ func estate(t *testing.T, all, without int) *bed {
 		b.Name = input.LoadBalancerName("prod", group, annotation.Internal)
 		seen[group.String()] = stack.Stack{
 			LoadBalancers: []stack.LoadBalancer{b}, TargetGroups: []stack.TargetGroup{{ARN: "tg" + group.Name, Name: "k8s-shop-web-0123456789"}},
-			SecurityGroups: []stack.SecurityGroup{{ID: "sg" + group.Name, Name: input.SecurityGroupName("prod", group)}},
+			SecurityGroups: []stack.SecurityGroup{{ID: "sg" + group.Name, Name: parts.SecurityGroupName("prod", group)}},
 		}
 		ids = append(ids, stack.ID{Cluster: "prod", Kind: stack.Ingresses, Name: group.String()})
 		if i >= without {
@@ -91,7 +92,7 @@ func TestLoadBalancersWithoutIngressesAreCollectedLate(t *testing.T) {
 		"the only one":      {all: 1, without: 1},
 		"never":             {all: 10, without: 1, do: func(b *bed) { b.OrphanGrace = 0 }},
 		"a name of users'":  {all: 10, without: 1, do: func(b *bed) { b.seen["shop/0"].LoadBalancers[0].Name = "shop" }},
-		"a wrong cluster":   {all: 12, without: 12, do: func(b *bed) { b.Options.Cluster = "staging" }},
+		"a wrong cluster":   {all: 12, without: 12, do: func(b *bed) { b.Cluster, b.front.Options.Cluster = "staging", "staging" }},
 		"another's Ingress": {all: 10, without: 1, do: func(b *bed) { b.createForeign("0", "shop") }},
 		"one that is lost while we run, as others are": {all: 20, do: func(b *bed) {
 			b.endings.told = true
@@ -101,7 +102,7 @@ func TestLoadBalancersWithoutIngressesAreCollectedLate(t *testing.T) {
 			for i := range 20 {
 				last := b.get(fmt.Sprint(i))
 				b.vanish(last.Name)
-				b.endings.note(last, true, b.clock.Now())
+				b.endings.note(last, b.front.HoldsOurs(last), true, b.clock.Now())
 			}
 		}},
 	} {
@@ -277,11 +278,11 @@ func TestALoadBalancerIsNamedADayBefore(t *testing.T) {
 // Rule 17: of what has our tags and serves nobody only that goes whose name is ours, too.
 func TestWhatHasNoNameOfOursIsNotCollected(t *testing.T) {
 	group := stack.Group{Name: "edge"}
-	own := input.SecurityGroupName("prod", group)
+	own := parts.SecurityGroupName("prod", group)
 	b := newBed(t)
 	b.seen["edge"] = stack.Stack{
 		TargetGroups:   []stack.TargetGroup{{ARN: "own", Name: "k8s-shop-web-0123456789"}, {ARN: "hand-made", Name: "web"}, {ARN: "likely", Name: "k8s-shop-web"}},
-		SecurityGroups: []stack.SecurityGroup{{ID: "own", Name: own, Description: "another"}, {ID: "staging", Name: input.SecurityGroupName("staging", group)}, {ID: "hand-made", Name: "web"}},
+		SecurityGroups: []stack.SecurityGroup{{ID: "own", Name: own, Description: "another"}, {ID: "staging", Name: parts.SecurityGroupName("staging", group)}, {ID: "hand-made", Name: "web"}},
 	}
 	b.mustPass(group)
 	if n, m := len(b.compared.TargetGroups), len(b.compared.SecurityGroups); n != 1 || m != 1 || b.compared.TargetGroups[0].ARN+b.compared.SecurityGroups[0].ID != "ownown" {

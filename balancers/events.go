@@ -12,19 +12,19 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/fault"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
 
-// Reasons of events. They are the incumbent's, apart from reasonWarning.
+// Reasons of events. They are the incumbent's. That of warnings is in the words of the front end.
 const (
 	reasonReconciled      = "SuccessfullyReconciled"
 	reasonAddFinalizer    = "FailedAddFinalizer"
@@ -32,7 +32,6 @@ const (
 	reasonUpdateStatus    = "FailedUpdateStatus"
 	reasonBuild           = "FailedBuildModel"
 	reasonDeploy          = "FailedDeployModel"
-	reasonWarning         = "IngressWarning"
 )
 
 const (
@@ -46,7 +45,7 @@ const faultPause = 10 * time.Second
 
 // notice is what a member is told in a pass.
 type notice struct {
-	on *networkingv1.Ingress
+	on client.Object
 	told
 }
 
@@ -59,11 +58,11 @@ type told struct {
 // teller tells members what they should know.
 type teller struct{ *pass }
 
-func (p teller) tell(member *networkingv1.Ingress, kind, reason, format string, args ...any) {
-	p.notices = append(p.notices, notice{member, told{member.UID, kind, reason, fmt.Sprintf(format, args...)}})
+func (p teller) tell(member client.Object, kind, reason, format string, args ...any) {
+	p.notices = append(p.notices, notice{member, told{member.GetUID(), kind, reason, fmt.Sprintf(format, args...)}})
 }
 
-func (p teller) warn(member *networkingv1.Ingress, reason, format string, args ...any) {
+func (p teller) warn(member client.Object, reason, format string, args ...any) {
 	p.failing = true
 	p.tell(member, corev1.EventTypeWarning, reason, format, args...)
 }
@@ -76,7 +75,7 @@ func (p teller) warnAll(reason, format string, args ...any) {
 
 func (p teller) tellAll(reason, format string, args ...any) {
 	for _, member := range p.members.Active {
-		p.tell(member.Ingress, corev1.EventTypeWarning, reason, format, args...)
+		p.tell(member.Object, corev1.EventTypeWarning, reason, format, args...)
 	}
 	for _, member := range p.members.Inactive {
 		p.tell(member, corev1.EventTypeWarning, reason, format, args...)
@@ -98,9 +97,9 @@ func (p teller) tellFaults() {
 	for _, f := range p.faults {
 		member := p.member(f.Member)
 		switch {
-		case member == nil || p.isLeaving(member) || p.unclaimed[member.UID]: // who are told of that
+		case member == nil || p.isLeaving(member) || p.unclaimed[member.GetUID()]: // who are told of that
 		case f.IsWarning():
-			p.tell(member, corev1.EventTypeWarning, reasonWarning, "%s", f.Error())
+			p.tell(member, corev1.EventTypeWarning, p.words().Warning, "%s", f.Error())
 		case f.Kind == fault.Refused: // which the pass that it was refused to has told
 			p.warn(member, reasonDeploy, deployFailed, f.Reason)
 		default:
@@ -138,9 +137,9 @@ func (p teller) tellWait() {
 	since := p.memory.noteWait(part, now)
 	member := p.member(owners.OfGroup(stack.Ref{Part: part}, p.wanted, p.seen))
 	if now.Sub(since) >= patience && member != nil {
-		p.tell(member, corev1.EventTypeWarning, reasonWarning,
+		p.tell(member, corev1.EventTypeWarning, p.words().Warning,
 			"target group %s has no healthy target: until it has one, requests are routed as before. To see why, run: "+
-				"kubectl targetgate explain ingress %s", part, membership.NameOf(member))
+				"kubectl targetgate explain ingress %s", part, frontend.NameOf(member))
 	}
 }
 
@@ -157,8 +156,8 @@ func (p teller) tellClosed() {
 	for _, binding := range p.seen.OwnBindings() {
 		member := p.member(owners.OfGroup(binding.Group, p.wanted, p.seen))
 		if member != nil && binding.Awaited != "" {
-			p.tell(member, corev1.EventTypeWarning, reasonWarning, "the load balancer keeps its former security groups until targets of binding "+
-				"%s/%s let in the new ones, for --replacement-timeout=%s at most: %s",
+			p.tell(member, corev1.EventTypeWarning, p.words().Warning, "the load balancer keeps its former security groups until targets of "+
+				"binding %s/%s let in the new ones, for --replacement-timeout=%s at most: %s",
 				binding.Namespace, binding.Name, p.ReplacementTimeout, binding.Awaited)
 		}
 	}
@@ -183,7 +182,7 @@ func (p teller) tellInactive() {
 			case left > 0:
 				p.soon(left)
 			default:
-				p.tellAll(reasonWarning, "load balancer %s has not been active for %d minutes, and answers no requests until "+
+				p.tellAll(p.words().Warning, "load balancer %s has not been active for %d minutes, and answers no requests until "+
 					"it is: see its state in AWS", balancer.Name, int(setup.Minutes()))
 			}
 		}
@@ -201,11 +200,11 @@ func (p teller) tellRenamed() {
 		isNew := func(b stack.LoadBalancer) bool { return b.Name == to.SpareName && b.Scheme == to.Scheme }
 		free := p.freeName(steps.CreateLoadBalancer{LoadBalancer: to}, steps.Made{})
 		if slices.ContainsFunc(seen, func(b stack.LoadBalancer) bool { return b.Name == free }) {
-			p.tellAll(reasonWarning, "load balancer %s could not get the name %s, which a load balancer of somebody else's had, and AWS renames "+
-				"none: use %s wherever you refer to it by its name", free, to.Name, free)
+			p.tellAll(p.words().Warning, "load balancer %s could not get the name %s, which a load balancer of somebody else's had, and AWS "+
+				"renames none: use %s wherever you refer to it by its name", free, to.Name, free)
 		}
 		if old := slices.IndexFunc(seen, isOld); old >= 0 && slices.ContainsFunc(seen, isNew) {
-			p.tellAll(reasonWarning, "load balancer %s (%s) replaces %s (%s), as AWS does not change the scheme of a load balancer. It could "+
+			p.tellAll(p.words().Warning, "load balancer %s (%s) replaces %s (%s), as AWS does not change the scheme of a load balancer. It could "+
 				"not get the name %s, which the other one has until it is deleted, and AWS renames none: use %s wherever you refer to it "+
 				"by its name", to.SpareName, to.Scheme, to.Name, seen[old].Scheme, to.Name, to.SpareName)
 		}
@@ -215,8 +214,8 @@ func (p teller) tellRenamed() {
 // tellOthers tells all members of what has the group's tags and is somebody else's.
 func (p teller) tellOthers() {
 	for _, what := range p.others {
-		p.tellAll(reasonWarning, "%s has the tags of group %s, and targetgate has neither made it nor does it serve an Ingress of the group: it "+
-			"is left as it is. Remove its tags %s and %s", what, p.group, stack.ClusterTag, stack.Ingresses.StackTag())
+		p.tellAll(p.words().Warning, "%s has the tags of group %s, and targetgate has neither made it nor does it serve an Ingress of "+
+			"the group: it is left as it is. Remove its tags %s and %s", what, p.group, stack.ClusterTag, p.id.Kind.StackTag())
 	}
 }
 
@@ -229,11 +228,11 @@ func (p teller) tellSuccess(planned steps.Plan, errs error) {
 	}
 	failed := map[types.UID]bool{}
 	for _, notice := range p.notices {
-		failed[notice.uid] = failed[notice.uid] || notice.reason != reasonWarning
+		failed[notice.uid] = failed[notice.uid] || notice.reason != p.words().Warning
 	}
 	for _, member := range p.members.Active {
-		if !failed[member.Ingress.UID] {
-			p.tell(member.Ingress, corev1.EventTypeNormal, reasonReconciled, "Successfully reconciled")
+		if !failed[member.UID()] {
+			p.tell(member.Object, corev1.EventTypeNormal, reasonReconciled, "Successfully reconciled")
 		}
 	}
 }

@@ -125,8 +125,7 @@ func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.Wrong, fault.Warning, fault.Refused} {
 		b := newBed(t, ingressOf("a", edge))
 		p := b.newPass(edge)
-		var err error
-		if p.members, err = p.load(t.Context()); err != nil {
+		if err := p.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		p.faults = []fault.Fault{{Member: "shop/a", Kind: kind}}
@@ -139,8 +138,7 @@ func TestAGroupFailsWhileAMemberHasAFault(t *testing.T) {
 func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	b := newBed(t, ingressOf("bad", edge), ingressOf("good", edge), ingressOf("warned", edge))
 	p := b.newPass(edge)
-	var err error
-	if p.members, err = p.load(t.Context()); err != nil {
+	if err := p.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	warning := fault.Fault{Member: "shop/bad", Kind: fault.Warning}
@@ -151,7 +149,7 @@ func TestWhoIsOnlyWarnedIsReconciled(t *testing.T) {
 	var reconciled []string
 	for _, notice := range p.notices {
 		if notice.reason == reasonReconciled {
-			reconciled = append(reconciled, notice.on.Name)
+			reconciled = append(reconciled, notice.on.GetName())
 		}
 	}
 	if diff := cmp.Diff([]string{"good", "warned"}, reconciled); diff != "" {
@@ -186,7 +184,7 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 	b := newBed(t, stray, served(ingressOf("fine", edge), "", edge), webService(), first, second)
 	b.viewErr = errors.New("AWS is asked")
 	own := stack.Group{Namespace: "shop", Name: "stray"}
-	for _, requests := range [][]reconcile.Request{b.ofIngress(t.Context(), stray), b.ofClass(t.Context(), first)} {
+	for _, requests := range [][]reconcile.Request{b.front.RequestsFor(t.Context(), stray), b.front.RequestsFor(t.Context(), first)} {
 		if !slices.Contains(requests, reconcile.Request{NamespacedName: types.NamespacedName(own)}) {
 			t.Errorf("passes over %v, want one over %s", requests, own)
 		}
@@ -197,10 +195,10 @@ func TestWhoBelongsToNoGroupIsToldWhy(t *testing.T) {
 	if diff := cmp.Diff(want, take(&b.events)); diff != "" || len(b.writes) > 0 {
 		t.Errorf("writes %q, events (-want +got):\n%s", b.writes, diff)
 	}
-	if strays, err := b.Strays(t.Context()); err != nil || len(strays) != 1 || strays[0].Member != "shop/stray" {
+	if strays, err := b.front.Strays(t.Context()); err != nil || len(strays) != 1 || strays[0].Member != "shop/stray" {
 		t.Errorf("strays %v, error %v", strays, err)
 	}
-	if groups, err := b.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []stack.Group{edge}) {
+	if groups, err := b.front.GroupsOf(t.Context(), nil); err != nil || !slices.Equal(groups, []stack.Group{edge}) {
 		t.Errorf("groups %v, error %v, want that of the other Ingress", groups, err)
 	}
 }

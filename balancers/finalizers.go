@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -17,7 +16,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/fault"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -26,11 +25,11 @@ import (
 
 // leaveOutUnserved leaves out members that are not invited and have nothing here.
 func (p *pass) leaveOutUnserved() {
-	var members []membership.Member
+	var members []frontend.Member
 	for _, m := range p.members.Active {
 		if m.Uninvited != nil && !p.isHere(m) {
-			if !membership.HoldsTooMany(m.Ingress.Finalizers) { // who is told once, and not in each group
-				teller{p}.warn(m.Ingress, reasonBuild, buildFailed, m.Uninvited.Error())
+			if !p.Frontend.HoldsTooMany(m.Object) { // who is told once, and not in each group
+				teller{p}.warn(m.Object, reasonBuild, buildFailed, m.Uninvited.Error())
 			}
 			continue
 		}
@@ -40,10 +39,10 @@ func (p *pass) leaveOutUnserved() {
 }
 
 // isHere reports whether something is served for the member in the group, or was, until the load balancer of the group went.
-func (p *pass) isHere(m membership.Member) bool {
-	isIts := func(g stack.TargetGroup) bool { return plan.MayBeOf(&g, membership.NameOf(m.Ingress), p.seen.Bindings) }
-	return statuses{p}.isServed(m.Ingress) || slices.ContainsFunc(p.seen.TargetGroups, isIts) ||
-		m.Fault == nil && len(p.seen.LoadBalancers) == 0 && len(m.Ingress.Status.LoadBalancer.Ingress) > 0
+func (p *pass) isHere(m frontend.Member) bool {
+	isIts := func(g stack.TargetGroup) bool { return plan.MayBeOf(&g, m.Name, p.seen.Bindings) }
+	return statuses{p}.isServed(m.Object) || slices.ContainsFunc(p.seen.TargetGroups, isIts) ||
+		m.Fault == nil && len(p.seen.LoadBalancers) == 0 && len(p.Frontend.Addresses(m.Object)) > 0
 }
 
 // claims puts the finalizer of the group on members, and takes it off.
@@ -52,18 +51,18 @@ type claims struct{ *pass }
 // claim puts the group's finalizer on all active members, before anything is made for them. One that cannot have it is held: what it has
 // stays, as it may have lost its finalizer, or have it already and the cache is late. One that is gone is left out.
 func (p claims) claim(ctx context.Context) (errs error) {
-	var there []membership.Member
+	var there []frontend.Member
 	for _, member := range p.members.Active {
-		isClaimed, err := p.claimOne(ctx, member.Ingress)
+		isClaimed, err := p.claimOne(ctx, member.Object)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			errs = errors.Join(errs, p.finalizerFailed(member.Ingress, reasonAddFinalizer, "adding", err))
+			errs = errors.Join(errs, p.finalizerFailed(member.Object, reasonAddFinalizer, "adding", err))
 		}
 		if !isClaimed {
-			p.unclaimed[member.Ingress.UID] = true
-			member.Fault = &fault.Fault{Member: membership.NameOf(member.Ingress), Reason: "it does not have the finalizer"}
+			p.unclaimed[member.UID()] = true
+			member.Fault = &fault.Fault{Member: member.Name, Reason: "it does not have the finalizer"}
 		}
 		there = append(there, member)
 	}
@@ -72,8 +71,8 @@ func (p claims) claim(ctx context.Context) (errs error) {
 }
 
 // claimOne puts the finalizer on the member, if it is to be there now, and reports whether it is.
-func (p claims) claimOne(ctx context.Context, member *networkingv1.Ingress) (isClaimed bool, err error) {
-	of, finalizer := finalizerOf(member), membership.FinalizerOf(p.group)
+func (p claims) claimOne(ctx context.Context, member client.Object) (isClaimed bool, err error) {
+	of, finalizer := finalizerOf(member), p.Frontend.Finalizer(p.group)
 	if p.isClaimed(member) {
 		p.memory.isRight(of, finalizer)
 		return true, nil
@@ -90,8 +89,8 @@ func (p claims) claimOne(ctx context.Context, member *networkingv1.Ingress) (isC
 }
 
 // isClaimed reports whether the member has the group's finalizer.
-func (p claims) isClaimed(member *networkingv1.Ingress) bool {
-	return controllerutil.ContainsFinalizer(member, membership.FinalizerOf(p.group))
+func (p claims) isClaimed(member client.Object) bool {
+	return controllerutil.ContainsFinalizer(member, p.Frontend.Finalizer(p.group))
 }
 
 // release takes the group's finalizer off the members that do not belong to it any more, when nothing that serves is left of them.
@@ -101,14 +100,14 @@ func (p claims) release(ctx context.Context) (errs error) {
 			continue
 		}
 		if !p.isClaimed(member) { // somebody else has taken it off
-			p.memory.forget(member.UID)
+			p.memory.forget(member.GetUID())
 			continue
 		}
 		if _, err := p.patch(ctx, member, controllerutil.RemoveFinalizer); client.IgnoreNotFound(err) != nil {
 			errs = errors.Join(errs, p.finalizerFailed(member, reasonRemoveFinalizer, "removing", err))
 			continue
 		}
-		p.memory.forget(member.UID)
+		p.memory.forget(member.GetUID())
 		p.Shared.Ended()
 	}
 	return errs
@@ -116,7 +115,7 @@ func (p claims) release(ctx context.Context) (errs error) {
 
 // isTakenAway reports whether nothing that serves is left of an inactive member. What lingers, such as a security group with interfaces,
 // does not count: a later pass removes it, by its tags. Nor does a load balancer that somebody has protected from deletion.
-func (p claims) isTakenAway(member *networkingv1.Ingress) bool {
+func (p claims) isTakenAway(member client.Object) bool {
 	if !hasLoadBalancer(&p.seen) {
 		return true
 	}
@@ -141,8 +140,8 @@ func (p claims) awaitsEnd() bool {
 
 // hasTargetGroup reports whether a target group of an inactive member is there. One that nobody wants may be that of a held member with a
 // longer name.
-func (p claims) hasTargetGroup(member *networkingv1.Ingress) bool {
-	name := membership.NameOf(member)
+func (p claims) hasTargetGroup(member client.Object) bool {
+	name := frontend.NameOf(member)
 	return slices.ContainsFunc(p.seen.TargetGroups, func(g stack.TargetGroup) bool {
 		isIts := func(m stack.Member) bool { return len(m.Name) > len(name) && plan.MayBeOf(&g, m.Name, p.seen.Bindings) }
 		return plan.MayBeOf(&g, name, p.seen.Bindings) && owners.OfGroup(stack.Ref{Part: g.Part}, p.wanted, p.seen) == "" &&
@@ -156,18 +155,18 @@ func isProtected(f apply.Failure) bool {
 }
 
 // patch changes the finalizers, and returns the version of the Ingress since then. The lock keeps those that others write at the same time.
-func (p claims) patch(ctx context.Context, member *networkingv1.Ingress, change func(client.Object, string) bool) (string, error) {
-	changed := member.DeepCopy()
-	change(changed, membership.FinalizerOf(p.group))
+func (p claims) patch(ctx context.Context, member client.Object, change func(client.Object, string) bool) (string, error) {
+	changed := member.DeepCopyObject().(client.Object)
+	change(changed, p.Frontend.Finalizer(p.group))
 	lock := client.MergeFromWithOptions(member, client.MergeFromWithOptimisticLock{})
 	err := p.Client.Patch(ctx, changed, lock)
-	return changed.ResourceVersion, err
+	return changed.GetResourceVersion(), err
 }
 
 // finalizerFailed tells the member, unless somebody else has only been faster.
-func (p claims) finalizerFailed(member *networkingv1.Ingress, reason, doing string, err error) error {
+func (p claims) finalizerFailed(member client.Object, reason, doing string, err error) error {
 	if !apierrors.IsConflict(err) {
 		teller(p).warn(member, reason, "Failed %s finalizer due to %v", doing, err)
 	}
-	return fmt.Errorf("%s finalizer of Ingress %s: %w", doing, membership.NameOf(member), err)
+	return fmt.Errorf("%s finalizer of %s %s: %w", doing, p.words().Object, frontend.NameOf(member), err)
 }

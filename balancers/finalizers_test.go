@@ -23,6 +23,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -111,7 +112,7 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 	b := newBed(t, webService(), many, served(ingressOf("b", edge), oldHost, edge))
 	b.see(edge, balancer("old", true, 80))
 	work := func() {
-		for _, request := range b.ofIngress(t.Context(), b.get("a")) {
+		for _, request := range b.front.RequestsFor(t.Context(), b.get("a")) {
 			b.mustPass(stack.Group(request.NamespacedName))
 		}
 	}
@@ -134,7 +135,7 @@ func TestFinalizersOfManyGroups(t *testing.T) {
 	take(&b.events)
 	before := b.get("a")
 	b.edit("a", func(i *networkingv1.Ingress) { i.Finalizers = []string{membership.FinalizerOf(edge)} })
-	if !saysOtherwise(ingressSpec).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: b.get("a")}) {
+	if !objects.IngressSaysOtherwise().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: b.get("a")}) {
 		t.Error("nobody looks when its finalizers count again")
 	}
 	if work(); b.exists("a") || len(b.events) > 0 {
@@ -168,7 +169,7 @@ func TestAFinalizerAloneHoldsNothing(t *testing.T) {
 			if b.mustPass(edge); len(b.wanted.Members) != 1 || b.wanted.Members[0].Held {
 				t.Errorf("members %+v, want the other one alone", b.wanted.Members)
 			}
-			for _, request := range b.ofIngress(t.Context(), b.get("a")) {
+			for _, request := range b.front.RequestsFor(t.Context(), b.get("a")) {
 				b.mustPass(stack.Group(request.NamespacedName))
 			}
 			others := func(event string) bool { return !strings.HasPrefix(event, "a ") }
@@ -310,7 +311,7 @@ func TestAGroupThatEndsNeedsNoSecret(t *testing.T) {
 	member.Annotations["alb.ingress.kubernetes.io/auth-idp-oidc"] = `{"issuer":"https://idp","authorizationEndpoint":"https://idp/a",` +
 		`"tokenEndpoint":"https://idp/t","userInfoEndpoint":"https://idp/u","secretName":"login"}`
 	b, secrets := newBed(t, webService(), member), needed{}
-	b.Secrets = secrets
+	b.front.Secrets = secrets
 	b.mustPass(edge)
 	before := secrets[edge]
 	b.delete("a")

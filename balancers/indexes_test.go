@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,22 +39,22 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, opts ...cli
 // A pass and an event look at the Ingresses and bindings that they concern, however many others there are, also in the same namespace.
 func TestOthersAreNotListed(t *testing.T) {
 	web := ingressOf("web", edge)
-	objects := []client.Object{web, webService()}
+	there := []client.Object{web, webService()}
 	for n := range 50 {
 		stranger := ingressOf(fmt.Sprint("other-", n), other)
 		stranger.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = fmt.Sprint("other-", n)
-		objects = append(objects, stranger, bindingOf("shop", fmt.Sprint("other-", n), other, ""))
+		there = append(there, stranger, bindingOf("shop", fmt.Sprint("other-", n), other, ""))
 	}
 	for name, do := range map[string]func(*bed) int{
 		"a pass":           func(b *bed) int { b.mustPass(edge); return 1 },
-		"of an Ingress":    func(b *bed) int { return len(b.ofIngress(t.Context(), web)) },
-		"of a Service":     func(b *bed) int { return len(b.ofService(t.Context(), webService())) },
-		"of its namespace": func(b *bed) int { return len(b.ofNamespace(t.Context(), namespaceOf("elsewhere"))) + 1 },
+		"of an Ingress":    func(b *bed) int { return len(b.front.RequestsFor(t.Context(), web)) },
+		"of a Service":     func(b *bed) int { return len(b.front.RequestsFor(t.Context(), webService())) },
+		"of its namespace": func(b *bed) int { return len(b.front.RequestsFor(t.Context(), namespaceOf("elsewhere"))) + 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, objects...)
+			b := newBed(t, there...)
 			c := &counting{Client: b.Client}
-			b.Client = c
+			b.Client, b.front.Client = c, c
 			if got := do(b); got != 1 || c.listed > 1 {
 				t.Errorf("%d groups of %d Ingresses that were listed, want 1 of 1 at most", got, c.listed)
 			}
@@ -108,22 +109,5 @@ func TestWhichBindingsAreAGroups(t *testing.T) {
 }
 
 func namespaceOf(name string) client.Object {
-	out := &metav1.PartialObjectMetadata{}
-	out.SetName(name)
-	return out
-}
-
-// Whoever may be a member is found: by the group's name, by its finalizer, and by the Ingress's own name.
-func TestWhoMayBeAMemberIsFound(t *testing.T) {
-	ingress := ingressOf("web", edge)
-	ingress.Finalizers = []string{membership.FinalizerOf(other)}
-	for _, group := range []string{edge.Name, other.Name, ingress.Namespace + "/web"} {
-		found := false
-		for _, value := range ValuesOf(ingress, groupField) {
-			found = found || value == group
-		}
-		if !found {
-			t.Errorf("%s is not among %v", group, ValuesOf(ingress, groupField))
-		}
-	}
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }

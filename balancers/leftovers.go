@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -66,7 +64,7 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	if err != nil {
 		return nil, err
 	}
-	groups := groupsNamed(ids)
+	groups := r.groupsNamed(ids)
 	kept, err := r.collect(ctx, groups)
 	if err != nil {
 		return nil, err
@@ -74,7 +72,7 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	if r.Issuer != nil {
 		var ofCertificates []stack.ID
 		ofCertificates, err = r.Issuer.Stacks(ctx)
-		groups = append(groups, groupsNamed(ofCertificates)...)
+		groups = append(groups, r.groupsNamed(ofCertificates)...)
 	}
 	for _, group := range groups {
 		if !kept[group] {
@@ -84,34 +82,20 @@ func (r *Reconciler) leftovers(ctx context.Context) (out []reconcile.Request, er
 	return out, err
 }
 
-func groupsNamed(ids []stack.ID) (groups []stack.Group) {
+func (r *Reconciler) groupsNamed(ids []stack.ID) (groups []stack.Group) {
 	for _, id := range ids {
-		if id.Kind == stack.Ingresses {
+		if id.Kind == r.Frontend.Kind() {
 			groups = append(groups, stack.GroupNamed(id.Name))
 		}
 	}
 	return groups
 }
 
-// isMentioned reports whether an Ingress names the group, or has its name, whoever's it is: then another controller may be at work. For one
-// that is being deleted nobody makes anything any more; while it has the group's finalizer it is a member.
-func isMentioned(group stack.Group, all []*networkingv1.Ingress) bool {
-	return slices.ContainsFunc(all, func(i *networkingv1.Ingress) bool {
-		switch {
-		case i.DeletionTimestamp != nil:
-			return false
-		case !group.IsExplicit():
-			return i.Namespace == group.Namespace && i.Name == group.Name
-		}
-		return i.Annotations[annotation.GroupName.FullName()] == group.Name
-	})
-}
-
 // isOrphaned reports whether there is something that nobody of ours asks for, and that is left alone: what another controller may be
 // making, and a load balancer, unless this process has seen that the last Ingress was deleted, none has asked for it for long enough, or a
 // user asks for that.
 func (p *pass) isOrphaned() bool {
-	return p.isEmpty() && (p.mentioned || hasLoadBalancer(&p.seen) && !p.vanished && !p.isCollected())
+	return p.isEmpty() && (p.members.Mentioned || hasLoadBalancer(&p.seen) && !p.vanished && !p.isCollected())
 }
 
 // isCollected reports whether the load balancer is to be deleted though no Ingress has told so.
@@ -123,20 +107,14 @@ func (p *pass) isCollected() bool {
 // controller gives it.
 func (p *pass) leaveOthers() {
 	if p.isEmpty() && !p.vanished {
-		orphans.KeepNamed(p.Options.Cluster, p.group, &p.seen)
+		orphans.KeepNamed(p.Cluster, p.group, &p.seen)
 		return
 	}
 	members := orphans.Members{Leave: !p.hasMembers() && !p.vanished, Serve: func(b *stack.LoadBalancer) bool {
 		return statuses{p}.mayServe(b) || !p.memory.moved[b.ARN].IsZero()
 	}}
-	for _, m := range p.members.Active {
-		members.Given = append(members.Given, m.Settings().LoadBalancerName, m.Ingress.Annotations[annotation.LoadBalancerNameKey.FullName()])
-	}
-	for _, i := range slices.Concat(p.members.Inactive, p.leaving) {
-		members.Given = append(members.Given, i.Annotations[annotation.LoadBalancerNameKey.FullName()])
-	}
-	members.Given = slices.DeleteFunc(members.Given, func(name string) bool { return name == "" })
-	p.others = orphans.LeaveOthers(p.Options.Cluster, p.group, &p.seen, members)
+	members.Given = p.Frontend.GivenNames(p.members)
+	p.others = orphans.LeaveOthers(p.Cluster, p.group, &p.seen, members)
 }
 
 // hasLoadBalancer reports whether one is seen.
@@ -181,11 +159,11 @@ func (p *pass) awaitLingering(ctx context.Context) {
 		switch {
 		case age < lingerPatience:
 		case isBinding: // which may go at any moment
-			teller{p}.tellAll(reasonWarning, "Cannot %s yet: %v. Its conditions say what prevents that", what, err)
+			teller{p}.tellAll(p.words().Warning, "Cannot %s yet: %v. Its conditions say what prevents that", what, err)
 		default:
 			pause = max(pause, min(age/10, p.DriftInterval))
 			why := awserr.Message(err)
-			teller{p}.tellAll(reasonWarning, "Cannot %s: %s. Remove the cause: until then, targetgate retries less and less often", what, why)
+			teller{p}.tellAll(p.words().Warning, "Cannot %s: %s. Remove the cause: until then, targetgate retries less and less often", what, why)
 			if !l.logged {
 				ctrl.LoggerFrom(ctx).Info("Failed to remove what something else uses, will retry less and less often", "step", what, "reason", why)
 			}

@@ -198,7 +198,7 @@ func TestAPassWaitsWhileTheSharedSecurityGroupIsDeleted(t *testing.T) {
 	b := newBed(t, webService(), ingressOf("a", edge))
 	deleted := make(chan ctrl.Result)
 	collector := shared.New(shared.Options{
-		Client: b.Client, View: sharing{}, Applier: b, Clock: b.clock, Cluster: "prod", Interval: time.Hour,
+		Client: b.Client, View: sharing{}, Applier: b, Clock: b.clock, Cluster: "prod", Interval: time.Hour, Held: b.front.Held,
 	})
 	b.Shared = collector
 	b.apply = func(pass apply.Pass) apply.Result {

@@ -11,103 +11,21 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/fault"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
-// objects reads classes, params, labels of namespaces, and the Ingresses that opts select: the cache's own, read only.
-func (r *Reconciler) objects(ctx context.Context, opts ...client.ListOption) (membership.Objects, error) {
-	out, err := r.settings(ctx)
-	if err != nil {
-		return out, err
-	}
-	return out, r.addIngresses(ctx, &out, opts...)
-}
-
-// settings is objects without the Ingresses.
-func (r *Reconciler) settings(ctx context.Context) (membership.Objects, error) {
-	var (
-		classes    networkingv1.IngressClassList
-		params     ingressapi.IngressClassParamsList
-		namespaces corev1.NamespaceList
-	)
-	for _, list := range []client.ObjectList{&classes, &params} {
-		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return membership.Objects{}, fmt.Errorf("listing %T: %w", list, err)
-		}
-	}
-	out := membership.Objects{Class: r.Class, Switches: r.Switches, Namespaces: map[string]map[string]string{}}
-	for i := range classes.Items {
-		out.Classes = append(out.Classes, &classes.Items[i])
-	}
-	selects := false
-	for i := range params.Items {
-		out.Params = append(out.Params, &params.Items[i])
-		selects = selects || params.Items[i].Spec.NamespaceSelector != nil
-	}
-	if !selects { // nobody asks for labels: there may be thousands of namespaces
-		return out, nil
-	}
-	if err := r.Client.List(ctx, &namespaces, client.UnsafeDisableDeepCopy); err != nil {
-		return out, fmt.Errorf("listing namespaces: %w", err)
-	}
-	for _, namespace := range namespaces.Items {
-		out.Namespaces[namespace.Name] = namespace.Labels
-	}
-	return out, nil
-}
-
-func (r *Reconciler) addIngresses(ctx context.Context, to *membership.Objects, opts ...client.ListOption) error {
-	var ingresses networkingv1.IngressList
-	if err := r.Client.List(ctx, &ingresses, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
-		return fmt.Errorf("listing Ingresses: %w", err)
-	}
-	for i := range ingresses.Items {
-		to.Ingresses = append(to.Ingresses, &ingresses.Items[i])
-	}
-	return nil
-}
-
 // load finds the members of the group. Those that are active in another group are set apart.
-func (p *pass) load(ctx context.Context) (membership.Members, error) {
-	objects, err := p.settings(ctx)
-	if err != nil {
-		return membership.Members{}, err
+func (p *pass) load(ctx context.Context) (err error) {
+	if p.members, err = p.Frontend.Members(ctx, p.group); err != nil {
+		return err
 	}
-	var named []client.ListOption
-	if !objects.IsOfParams(p.group) {
-		named = append(named, client.MatchingFields{groupField: p.group.String()})
-	}
-	if err := p.addIngresses(ctx, &objects, named...); err != nil {
-		return membership.Members{}, err
-	}
-	p.mentioned = isMentioned(p.group, objects.Ingresses)
-	classified := membership.Classify(objects.Of(p.group))
-	members := membership.Groups(classified)[p.group]
-	p.stray = membership.Strays(classified)[p.group]
-	p.elsewhere = map[types.UID]bool{}
-	for _, c := range classified {
-		p.elsewhere[c.Ingress.UID] = c.Ours && c.Group != p.group
-	}
-	inactive := members.Inactive
-	members.Inactive = nil
-	for _, member := range inactive {
-		if p.elsewhere[member.UID] {
-			p.leaving = append(p.leaving, member)
-		} else {
-			members.Inactive = append(members.Inactive, member)
-		}
-	}
-	return members, p.findVanished(ctx, objects, &members)
+	return p.findVanished(ctx)
 }
 
 // observer finds out what there is of the group: its stack in AWS, its bindings in the cluster.
@@ -141,7 +59,7 @@ func (p observer) noteNames() {
 // members, also of members that leave, those of its target groups, and all if it has no member any more.
 func (p observer) findBindings(ctx context.Context) error {
 	var bindings v1beta1.TargetGroupBindingList
-	named := client.MatchingFields{groupField: p.group.String()}
+	named := client.MatchingFields{p.Frontend.GroupField(): p.group.String()}
 	if err := p.Client.List(ctx, &bindings, named, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing TargetGroupBindings: %w", err)
 	}
@@ -189,7 +107,7 @@ func (p observer) leaveUnknown(why error) {
 		b.Capacity = cmp.Or(b.Capacity, wanted.Capacity) // an unknown protection is left alone anyhow
 	}
 	for _, member := range p.members.Active {
-		p.faults = append(p.faults, fault.Fault{Member: membership.NameOf(member.Ingress), Kind: fault.Warning,
+		p.faults = append(p.faults, fault.Fault{Member: member.Name, Kind: fault.Warning,
 			Reason: "attributes, the web ACL or the capacity could not be read and stay as they are: " + awserr.Message(why)})
 	}
 	p.failing = true
@@ -209,31 +127,32 @@ const leavingPause = 30 * time.Second
 // keepLeaving holds the members that another group has for as long as clients may come here for them: until that group has written its
 // load balancer into their status, and some time on. Those for which that is over are inactive.
 func (p *pass) keepLeaving() {
-	var kept []*networkingv1.Ingress
-	for _, member := range p.leaving {
-		stays := p.memory.staying(member.UID, statuses{p}.isServed(member), p.Clock.Now(), p.SettleTime)
+	var kept []client.Object
+	for _, member := range p.members.Leaving {
+		stays := p.memory.staying(member.GetUID(), statuses{p}.isServed(member), p.Clock.Now(), p.SettleTime)
 		if len(p.seen.LoadBalancers) == 0 || stays == 0 {
 			p.members.Inactive = append(p.members.Inactive, member)
 			continue
 		}
 		kept = append(kept, member)
-		fault := fault.Fault{Member: membership.NameOf(member), Reason: "it stays until its new group serves it"}
-		p.members.Active = append(p.members.Active, membership.Member{Ingress: member, Fault: &fault})
+		name := frontend.NameOf(member)
+		fault := fault.Fault{Member: name, Reason: "it stays until its new group serves it"}
+		p.members.Active = append(p.members.Active, frontend.Member{Name: name, Object: member, Fault: &fault})
 		p.soon(stays)
 	}
-	p.leaving, p.lookups = kept, lookups{}
+	p.members.Leaving, p.lookups = kept, lookups{}
 }
 
 // hasMembers reports whether somebody asks for something.
-func (p *pass) hasMembers() bool { return len(p.members.Active)+len(p.leaving) > 0 }
+func (p *pass) hasMembers() bool { return len(p.members.Active)+len(p.members.Leaving) > 0 }
 
 // namespaces are those of all members, also of those that leave.
 func (p *pass) namespaces() (out []string) {
 	for _, m := range p.members.Active {
-		out = append(out, m.Ingress.Namespace)
+		out = append(out, m.Object.GetNamespace())
 	}
-	for _, i := range slices.Concat(p.members.Inactive, p.leaving) {
-		out = append(out, i.Namespace)
+	for _, i := range slices.Concat(p.members.Inactive, p.members.Leaving) {
+		out = append(out, i.GetNamespace())
 	}
 	return out
 }

@@ -4,45 +4,45 @@
 package balancers
 
 import (
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/owners"
 )
 
 // lookups find members of a pass, of which there may be thousands. They are made when they are asked for, and dropped when the pass has
 // changed what they are made of.
 type lookups struct {
-	active  map[string]*networkingv1.Ingress // by name
+	active  map[string]client.Object // by name
 	leaving map[types.UID]bool
 	undone  map[string]bool // names of those for whom the load balancer does not do what they ask for
 }
 
 // member is the active one of that name, nil for none.
-func (p *pass) member(name string) *networkingv1.Ingress {
+func (p *pass) member(name string) client.Object {
 	if p.lookups.active == nil {
-		p.lookups.active = make(map[string]*networkingv1.Ingress, len(p.members.Active))
+		p.lookups.active = make(map[string]client.Object, len(p.members.Active))
 		for _, member := range p.members.Active {
-			p.lookups.active[membership.NameOf(member.Ingress)] = member.Ingress
+			p.lookups.active[member.Name] = member.Object
 		}
 	}
 	return p.lookups.active[name]
 }
 
 // isLeaving reports whether another group has the member, which stays here until that one serves it.
-func (p *pass) isLeaving(member *networkingv1.Ingress) bool {
+func (p *pass) isLeaving(member client.Object) bool {
 	if p.lookups.leaving == nil {
-		p.lookups.leaving = make(map[types.UID]bool, len(p.leaving))
-		for _, other := range p.leaving {
-			p.lookups.leaving[other.UID] = true
+		p.lookups.leaving = make(map[types.UID]bool, len(p.members.Leaving))
+		for _, other := range p.members.Leaving {
+			p.lookups.leaving[other.GetUID()] = true
 		}
 	}
-	return p.lookups.leaving[member.UID]
+	return p.lookups.leaving[member.GetUID()]
 }
 
 // isUndone reports whether the load balancer does not do what the member asks for.
-func (p *pass) isUndone(member *networkingv1.Ingress) bool {
+func (p *pass) isUndone(member client.Object) bool {
 	if p.lookups.undone == nil {
 		p.lookups.undone = map[string]bool{}
 		for _, m := range p.wanted.Members {
@@ -59,5 +59,5 @@ func (p *pass) isUndone(member *networkingv1.Ingress) bool {
 			}
 		}
 	}
-	return p.lookups.undone[membership.NameOf(member)]
+	return p.lookups.undone[frontend.NameOf(member)]
 }

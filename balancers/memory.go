@@ -10,9 +10,8 @@ import (
 	"sync"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
@@ -31,7 +30,7 @@ type memories struct {
 type memory struct {
 	told map[told]bool
 	// held are the Ingresses that have, or had, the finalizer of the group, as they were seen last; read only.
-	held    map[types.UID]*networkingv1.Ingress
+	held    map[types.UID]client.Object
 	refused map[types.UID]refusal
 	// inactive is since when a load balancer was seen that is not active, by ARN.
 	inactive map[string]time.Time
@@ -74,7 +73,7 @@ func (m *memories) of(group stack.Group, now time.Time) *memory {
 	}
 	if m.groups[group] == nil {
 		m.groups[group] = &memory{
-			told: map[told]bool{}, held: map[types.UID]*networkingv1.Ingress{},
+			told: map[told]bool{}, held: map[types.UID]client.Object{},
 			refused: map[types.UID]refusal{}, inactive: map[string]time.Time{}, moved: map[string]time.Time{},
 			left: map[types.UID]time.Time{}, versions: map[string]version{}, written: map[thing]*written{}, rerouted: now,
 		}
@@ -229,11 +228,10 @@ func (m *memory) unsettled(arn string, now time.Time, settle time.Duration) time
 
 // refusal is what AWS has refused to a member. The member is held until it says something else, or for a while.
 type refusal struct {
-	note        string
-	spec        networkingv1.IngressSpec
-	annotations map[string]string
-	until       time.Time
-	pause       time.Duration
+	note  string
+	said  client.Object // as it was then
+	until time.Time
+	pause time.Duration
 }
 
 // pauses are the first and the longest one until what AWS has refused is asked for again.
@@ -253,24 +251,24 @@ func pausesOf(err error) pauses {
 }
 
 // refuse holds the member for longer each time, unless what was refused before has been well for a while.
-func (m *memory) refuse(member *networkingv1.Ingress, note string, now time.Time, pauses pauses) {
+func (m *memory) refuse(member client.Object, note string, now time.Time, pauses pauses) {
 	pause := pauses.first
-	if before := m.refused[member.UID]; now.Sub(before.until) < pauses.longest {
+	if before := m.refused[member.GetUID()]; now.Sub(before.until) < pauses.longest {
 		pause = min(max(pause, 2*before.pause), pauses.longest)
 	}
-	m.refused[member.UID] = refusal{
-		note: note, spec: *member.Spec.DeepCopy(), annotations: maps.Clone(member.Annotations), until: now.Add(pause), pause: pause,
-	}
+	m.refused[member.GetUID()] = refusal{note: note, said: member, until: now.Add(pause), pause: pause}
 }
 
 // refusalOf is what the member is held for, and for how long; 0 for nothing.
-func (m *memory) refusalOf(member *networkingv1.Ingress, now time.Time) (note string, left time.Duration) {
-	r, ok := m.refused[member.UID]
+func (m *memory) refusalOf(
+	member client.Object, saysTheSame func(a, b client.Object) bool, now time.Time,
+) (note string, left time.Duration) {
+	r, ok := m.refused[member.GetUID()]
 	if !ok || !now.Before(r.until) {
 		return "", 0
 	}
-	if !equality.Semantic.DeepEqual(r.spec, member.Spec) || !maps.Equal(r.annotations, member.Annotations) {
-		delete(m.refused, member.UID)
+	if !saysTheSame(r.said, member) {
+		delete(m.refused, member.GetUID())
 		return "", 0
 	}
 	return r.note, r.until.Sub(now)

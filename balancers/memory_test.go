@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go"
+
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 )
 
 func TestPausesOfRefusalsGrowWhileTheyFollowEachOther(t *testing.T) {
@@ -19,11 +21,11 @@ func TestPausesOfRefusalsGrowWhileTheyFollowEachOther(t *testing.T) {
 		t.Helper()
 		now = now.Add(after)
 		m.refuse(member, "no", now, pausesOf(refused))
-		if _, left := m.refusalOf(member, now); left != want {
+		if _, left := m.refusalOf(member, new(objects.Ingresses).SaysTheSame, now); left != want {
 			t.Errorf("held for %v, want %v", left, want)
 		}
 		now = now.Add(want)
-		if _, left := m.refusalOf(member, now); left != 0 {
+		if _, left := m.refusalOf(member, new(objects.Ingresses).SaysTheSame, now); left != 0 {
 			t.Errorf("held for %v more", left)
 		}
 	}

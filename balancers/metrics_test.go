@@ -9,7 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -21,8 +22,8 @@ func TestMetricsOfAGroup(t *testing.T) {
 		{Rules: make([]stack.Rule, 3)}, {Rules: make([]stack.Rule, 2), Certificates: certificates},
 	}}
 	p := &pass{
-		Reconciler: &Reconciler{}, group: group, built: true,
-		members: membership.Members{Active: []membership.Member{{Ingress: ingressOf("a", group)}}},
+		Reconciler: &Reconciler{Frontend: &objects.Ingresses{}}, group: group, built: true,
+		members: frontend.Members{Active: []frontend.Member{{Object: ingressOf("a", group)}}},
 		wanted:  stack.Stack{Members: []stack.Member{{Name: "a", Held: true}, {Name: "b"}}},
 		seen: stack.Stack{LoadBalancers: []stack.LoadBalancer{balancer}, TargetGroups: []stack.TargetGroup{
 			{LoadBalancers: []string{"arn"}}, {LoadBalancers: []string{"other"}}, {},
@@ -53,7 +54,7 @@ func TestMetricsOfAGroup(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
-	p.members = membership.Members{}
+	p.members = frontend.Members{}
 	gauges{p}.measure(true, time.Unix(70, 0))
 	for _, of := range []*prometheus.GaugeVec{lastGood, failing, held, used, expires} {
 		if n := of.DeletePartialMatch(prometheus.Labels{"group": "metrics"}); n > 0 {

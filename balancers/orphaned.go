@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/targetgate/targetgate/aws/awserr"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -38,22 +39,17 @@ func (r *Reconciler) Orphans(ctx context.Context) (out []Orphan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := r.objects(ctx)
+	claims, err := r.Frontend.Claims(ctx)
 	if err != nil {
 		return nil, err
 	}
-	groups, owned := groupsNamed(ids), map[stack.Group]bool{}
-	for _, request := range requestsOf(objects) {
-		owned[stack.Group(request.NamespacedName)] = true
-	}
-	claimed := claimants(objects)
-	counted := 0
+	groups, counted := r.groupsNamed(ids), 0
 	for _, group := range groups {
-		if owned[group] {
+		if claims.Owned[group] {
 			continue
 		}
 		seen, err := r.View.Parts(ctx, r.idOf(group))
-		switch by, isClaimed := claimed[group]; {
+		switch by, isClaimed := claims.By[group]; {
 		case err != nil:
 			return nil, err
 		case hasLoadBalancer(&seen):
@@ -72,15 +68,15 @@ func (r *Reconciler) Orphans(ctx context.Context) (out []Orphan, err error) {
 	return out, nil
 }
 
-// orphanOf is what is seen of a group, as far as the number of the others does not count. By is who claims it, "" for nobody.
-func (r *Reconciler) orphanOf(group stack.Group, seen *stack.Stack, by string) Orphan {
+// orphanOf is what is seen of a group, as far as the number of the others does not count. By is who claims it, empty for nobody.
+func (r *Reconciler) orphanOf(group stack.Group, seen *stack.Stack, by frontend.Claim) Orphan {
 	o := Orphan{Group: group, LoadBalancers: namesOf(seen), Since: orphans.Recorded(seen), Refused: r.foreign(group, seen)}
 	switch {
-	case by == "":
-	case strings.HasPrefix(by, paramsPrefix):
-		o.Kept = by + " name its group"
+	case by.By == "":
+	case by.Reserves:
+		o.Kept = by.By + " name its group"
 	default:
-		o.Refused = by + " names its group: another controller may be at work"
+		o.Refused = by.By + " names its group: another controller may be at work"
 	}
 	return o
 }
@@ -126,10 +122,10 @@ func (r *Reconciler) judge(ctx context.Context, o *Orphan, without, all int) (er
 // removal are the steps that delete what was made for a group without Ingresses.
 func (p *pass) removal(ctx context.Context) (steps.Plan, error) {
 	var err error
-	if p.members, err = p.load(ctx); err != nil {
+	if err = p.load(ctx); err != nil {
 		return nil, err
 	}
-	if !p.isEmpty() || p.mentioned {
+	if !p.isEmpty() || p.members.Mentioned {
 		return nil, fmt.Errorf("an Ingress belongs to group %s or names it", p.group)
 	}
 	planned, err := p.propose(ctx)

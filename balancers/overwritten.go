@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -71,8 +71,8 @@ func (m *memory) lacks(of thing, value, version string, now time.Time) (pause ti
 
 // repair says whether a thing of a member that lacks the value is to be written now. It is not while a cache is late, and while somebody
 // else goes on to change it: then the pass comes back for it.
-func (p *pass) repair(member *networkingv1.Ingress, what string, of thing, value string) (due, late bool) {
-	pause, late, tell := p.memory.lacks(of, value, member.ResourceVersion, p.Clock.Now())
+func (p *pass) repair(member client.Object, what string, of thing, value string) (due, late bool) {
+	pause, late, tell := p.memory.lacks(of, value, member.GetResourceVersion(), p.Clock.Now())
 	if tell {
 		p.tellOverwritten(member, what)
 	}
@@ -80,7 +80,7 @@ func (p *pass) repair(member *networkingv1.Ingress, what string, of thing, value
 	return !late && pause == 0, late
 }
 
-func (p *pass) tellOverwritten(member *networkingv1.Ingress, what string) {
+func (p *pass) tellOverwritten(member client.Object, what string) {
 	p.Recorder.Eventf(member, nil, "Warning", contest.Reason, "PutBack", "Somebody else than targetgate has changed or removed %s. It is put "+
 		"back; while that goes on, after 30 s at most each time. Find who writes it (managedFields say so), such as a tool that replaces objects",
 		what)
@@ -129,7 +129,7 @@ func writtenBinding(change steps.Change) (*stack.Binding, bool) {
 
 func (p *pass) thingOf(b *stack.Binding) (of thing, value string) {
 	spec := b.Spec
-	spec.Labels = membership.LabelsOf(p.group)
+	spec.Labels = p.Frontend.Labels(p.group)
 	if spec.Networking == nil {
 		spec.Peer = stack.Ref{}
 	}
@@ -139,25 +139,21 @@ func (p *pass) thingOf(b *stack.Binding) (of thing, value string) {
 }
 
 // finalizerOf and statusThing name things of a member.
-func finalizerOf(member *networkingv1.Ingress) thing {
-	return thing{kind: contest.Finalizer, uid: member.UID}
+func finalizerOf(member client.Object) thing {
+	return thing{kind: contest.Finalizer, uid: member.GetUID()}
 }
 
-func statusThing(member *networkingv1.Ingress) thing {
-	return thing{kind: contest.IngressStatus, uid: member.UID}
-}
-
-func statusValue(entries []networkingv1.IngressLoadBalancerIngress) string {
-	return fmt.Sprint(shape(entries))
+func statusThing(member client.Object) thing {
+	return thing{kind: contest.IngressStatus, uid: member.GetUID()}
 }
 
 // isStatusDue reports whether the status is to be written now.
-func (p *pass) isStatusDue(member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) bool {
-	of, value := statusThing(member), statusValue(entries)
-	if isStatus(member, entries) {
-		p.memory.isRight(of, value)
+func (p *pass) isStatusDue(member client.Object, status frontend.Status) bool {
+	of := statusThing(member)
+	if p.Frontend.StatusOf(member) == status.Value {
+		p.memory.isRight(of, status.Value)
 		return false
 	}
-	due, _ := p.repair(member, "the status", of, value)
+	due, _ := p.repair(member, "the status", of, status.Value)
 	return due
 }

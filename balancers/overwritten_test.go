@@ -15,6 +15,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/contest"
@@ -32,17 +33,17 @@ func TestWhichChangesByOthersAskForAPass(t *testing.T) {
 	} {
 		after := ours.DeepCopy()
 		change(after)
-		if !ingressChanged().Update(event.UpdateEvent{ObjectOld: ours, ObjectNew: after}) {
+		if !objects.IngressChanged().Update(event.UpdateEvent{ObjectOld: ours, ObjectNew: after}) {
 			t.Errorf("%s, and no pass follows", name)
 		}
 	}
 	claimed := ingressOf("a", edge)
-	if ingressChanged().Update(event.UpdateEvent{ObjectOld: claimed, ObjectNew: served(claimed.DeepCopy(), "", edge)}) {
+	if objects.IngressChanged().Update(event.UpdateEvent{ObjectOld: claimed, ObjectNew: served(claimed.DeepCopy(), "", edge)}) {
 		t.Error("our own finalizer asks for a pass")
 	}
 	binding := &v1beta1.TargetGroupBinding{}
 	binding.Labels = membership.LabelsOf(edge)
-	if !bindingChanged().Update(event.UpdateEvent{ObjectOld: binding, ObjectNew: &v1beta1.TargetGroupBinding{}}) {
+	if !objects.BindingChanged().Update(event.UpdateEvent{ObjectOld: binding, ObjectNew: &v1beta1.TargetGroupBinding{}}) {
 		t.Error("the labels of a binding are gone, and no pass follows")
 	}
 }

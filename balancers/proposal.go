@@ -6,21 +6,13 @@ package balancers
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/fault"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
-	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
 // Proposal is what a pass over a group would do, and why.
@@ -52,22 +44,22 @@ func (r *Reconciler) Propose(ctx context.Context, group stack.Group) (Proposal, 
 	p := r.newPass(group)
 	out := Proposal{Group: group}
 	var err error
-	if p.members, err = p.load(ctx); err != nil {
+	if err = p.load(ctx); err != nil {
 		return out, err
 	}
 	out.Writes = claims{p}.proposed()
 	out.Plan, err = p.propose(ctx)
 	for _, member := range p.members.Active {
-		if !p.isLeaving(member.Ingress) {
-			out.Members = append(out.Members, membership.NameOf(member.Ingress))
+		if !p.isLeaving(member.Object) {
+			out.Members = append(out.Members, member.Name)
 		}
 	}
 	if err != nil {
 		return out, err
 	}
 	out.Wanted, out.Orphaned, out.Overflow = p.wanted, p.isOrphaned(), p.overflow
-	for _, member := range p.leaving {
-		out.Leaving = append(out.Leaving, membership.NameOf(member))
+	for _, member := range p.members.Leaving {
+		out.Leaving = append(out.Leaving, frontend.NameOf(member))
 	}
 	out.Faults = slices.DeleteFunc(slices.Clone(p.faults), func(f fault.Fault) bool {
 		member := p.member(f.Member)
@@ -75,7 +67,7 @@ func (r *Reconciler) Propose(ctx context.Context, group stack.Group) (Proposal, 
 	})
 	out.Writes = append(out.Writes, statuses{p}.proposed(out.Plan)...)
 	for _, member := range p.members.Inactive {
-		out.Writes = append(out.Writes, Write{membership.NameOf(member), "remove the finalizer " + membership.FinalizerOf(group)})
+		out.Writes = append(out.Writes, Write{frontend.NameOf(member), "remove the finalizer " + r.Frontend.Finalizer(group)})
 	}
 	return out, nil
 }
@@ -108,60 +100,11 @@ func (p *pass) propose(ctx context.Context) (steps.Plan, error) {
 	return planned, nil
 }
 
-// GroupsOf are the groups that an object concerns, which may be an Ingress, a Service, an IngressClass or IngressClassParams, in order;
-// those of all Ingresses for nil.
-func (r *Reconciler) GroupsOf(ctx context.Context, object client.Object) ([]stack.Group, error) {
-	objects, err := r.objects(ctx) // what the functions below only log
-	if err != nil {
-		return nil, err
-	}
-	requests := requestsOf(objects)
-	if object != nil {
-		requests = r.requestsFor(ctx, object)
-	}
-	var out []stack.Group
-	strays := membership.Strays(membership.Classify(objects))
-	for _, request := range requests {
-		if _, isNone := strays[stack.Group(request.NamespacedName)]; !isNone {
-			out = append(out, stack.Group(request.NamespacedName))
-		}
-	}
-	slices.SortFunc(out, func(a, b stack.Group) int { return strings.Compare(a.String(), b.String()) })
-	return out, nil
-}
-
-// Strays are the faults of Ingresses that seem to be ours and belong to no group because of them. A pass tells them, and does nothing more.
-func (r *Reconciler) Strays(ctx context.Context) (out []fault.Fault, err error) {
-	objects, err := r.objects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, stray := range membership.Strays(membership.Classify(objects)) {
-		out = append(out, *stray.Fault)
-	}
-	slices.SortFunc(out, func(a, b fault.Fault) int { return strings.Compare(a.Member, b.Member) })
-	return out, nil
-}
-
-func (r *Reconciler) requestsFor(ctx context.Context, object client.Object) []reconcile.Request {
-	switch object.(type) {
-	case *networkingv1.Ingress:
-		return r.ofIngress(ctx, object)
-	case *corev1.Service:
-		return r.ofService(ctx, object)
-	case *networkingv1.IngressClass:
-		return r.ofClass(ctx, object)
-	case *ingressapi.IngressClassParams:
-		return r.ofParams(ctx, object)
-	}
-	return nil
-}
-
 // proposed are the finalizers that active members get.
 func (p claims) proposed() (out []Write) {
 	for _, member := range p.members.Active {
-		if !p.isClaimed(member.Ingress) {
-			out = append(out, Write{membership.NameOf(member.Ingress), "add the finalizer " + membership.FinalizerOf(p.group)})
+		if !p.isClaimed(member.Object) {
+			out = append(out, Write{member.Name, "add the finalizer " + p.Frontend.Finalizer(p.group)})
 		}
 	}
 	return out
@@ -179,18 +122,18 @@ func (p statuses) proposed(planned steps.Plan) (out []Write) {
 	}
 	for _, member := range p.members.Active {
 		switch {
-		case p.isLeaving(member.Ingress), p.isUnserved(member.Ingress):
+		case p.isLeaving(member.Object), p.isUnserved(member.Object):
 		case isNew:
-			out = append(out, Write{membership.NameOf(member.Ingress), "write the name of the new load balancer to the status, once it serves"})
+			out = append(out, Write{member.Name, "write the name of the new load balancer to the status, once it serves"})
 		case shown != nil:
-			if entries := p.statusOf(member, shown); !isStatus(member.Ingress, entries) {
-				out = append(out, Write{membership.NameOf(member.Ingress), "write " + statusText(entries[0]) + " to the status"})
+			if status := p.statusOf(member, shown); status.Value != p.Frontend.StatusOf(member.Object) {
+				out = append(out, Write{member.Name, "write " + status.Text() + " to the status"})
 			}
 		}
 	}
 	for _, member := range p.members.Inactive {
 		if p.isToForget(member) {
-			out = append(out, Write{membership.NameOf(member), "empty the status"})
+			out = append(out, Write{frontend.NameOf(member), "empty the status"})
 		}
 	}
 	return out
@@ -203,12 +146,4 @@ func (p *pass) after(arn string, planned steps.Plan) *stack.LoadBalancer {
 		step.Change.On(&seen, steps.Made{})
 	}
 	return seen.LoadBalancer(arn)
-}
-
-func statusText(entry networkingv1.IngressLoadBalancerIngress) string {
-	ports := make([]string, len(entry.Ports))
-	for i, port := range entry.Ports {
-		ports[i] = fmt.Sprint(port.Port)
-	}
-	return entry.Hostname + " with ports " + strings.Join(ports, ", ")
 }

@@ -141,7 +141,7 @@ func TestGroupsThatAnObjectConcerns(t *testing.T) {
 		{"an Ingress that moves", moved, []stack.Group{edge, other}},
 		{"a Service", webService(), []stack.Group{edge, other}},
 	} {
-		got, err := b.GroupsOf(t.Context(), c.object)
+		got, err := b.front.GroupsOf(t.Context(), c.object)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -18,10 +17,10 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/fault"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/issue"
 	"github.com/targetgate/targetgate/balancers/lookup"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -40,7 +39,6 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 
 	View    View
-	Secrets Secrets // nil has those who need one held
 	Applier Applier
 	// Lookup looks things up in AWS that belong to no stack.
 	Lookup func(ctx context.Context, id stack.ID, needs lookup.Needs) (lookup.Answers, error)
@@ -53,10 +51,11 @@ type Reconciler struct {
 	// Stacks finds what former processes have left; nil when there may be Ingresses that are not seen.
 	Stacks Stacks
 
-	// Options say how stacks are built, Class is --ingress-class.
-	Options  input.Options
-	Class    string
-	Switches membership.Switches
+	// Frontend says what the objects of one kind ask for.
+	Frontend frontend.Frontend
+	// Cluster is the name of the cluster, Limits are the quotas of the account.
+	Cluster string
+	Limits  parts.Limits
 	// MaxConcurrentReconciles is how many groups of one tenant are worked on at once. One more of another can be.
 	MaxConcurrentReconciles int
 	// DriftInterval is how often a group is compared with AWS though nothing has changed in the cluster.
@@ -95,12 +94,6 @@ type Issuer interface {
 	Stacks
 	// Keep sees to it that there are the wanted certificates, and no others that are not used.
 	Keep(ctx context.Context, id stack.ID, wanted []stack.Certificate, used func(arn string) bool) issue.Kept
-}
-
-// Secrets reads Secrets that Ingresses name.
-type Secrets interface {
-	// Of has those that a group needs now, in place of those that it needed before.
-	Of(ctx context.Context, group stack.Group, keys []types.NamespacedName) map[types.NamespacedName]lookup.Secret
 }
 
 // Applier does steps.
@@ -142,24 +135,21 @@ func (r *Reconciler) newPass(group stack.Group) *pass {
 	}
 }
 
+func (r *Reconciler) words() frontend.Words { return r.Frontend.Words() }
+
 func (r *Reconciler) idOf(group stack.Group) stack.ID {
-	return stack.ID{Cluster: r.Options.Cluster, Kind: stack.Ingresses, Name: group.String()}
+	return stack.ID{Cluster: r.Cluster, Kind: r.Frontend.Kind(), Name: group.String()}
 }
 
 // pass is one pass over a group.
 type pass struct {
 	*Reconciler
-	group   stack.Group
-	id      stack.ID
-	memory  *memory
-	members membership.Members
-	// elsewhere are the Ingresses of other groups. Leaving are those of them that stay here until they are served there.
-	elsewhere    map[types.UID]bool
+	group        stack.Group
+	id           stack.ID
+	memory       *memory
+	members      frontend.Members
 	unclaimed    map[types.UID]bool // the active ones that could not get the finalizer
-	mentioned    bool               // an Ingress names the group, whoever's it is
-	stray        membership.Member  // that belongs to no group because of its fault
-	leaving      []*networkingv1.Ingress
-	vanished     bool // an Ingress that was served is gone, without the group's finalizer
+	vanished     bool               // an Ingress that was served is gone, without the group's finalizer
 	lookups      lookups
 	seen, wanted stack.Stack
 	faults       []fault.Fault
@@ -184,12 +174,12 @@ type pass struct {
 // run is the pass, step by step.
 func (p *pass) run(ctx context.Context) (err error) {
 	tell := teller{p}
-	if p.members, err = p.load(ctx); err != nil {
+	if err = p.load(ctx); err != nil {
 		return err
 	}
 	p.tenants.Loaded(requestOf(p.group), p.namespaces())
-	if fault := p.stray.Fault; fault != nil && p.isEmpty() {
-		tell.warn(p.stray.Ingress, reasonBuild, buildFailed, fault.Error())
+	if fault := p.members.Stray.Fault; fault != nil && p.isEmpty() {
+		tell.warn(p.members.Stray.Object, reasonBuild, buildFailed, fault.Error())
 		return nil
 	}
 	errs := claims{p}.claim(ctx)
@@ -282,7 +272,7 @@ func (p *pass) goOn() {
 
 // isEmpty reports whether no Ingress belongs to the group, or has its finalizer.
 func (p *pass) isEmpty() bool {
-	return len(p.members.Active)+len(p.members.Inactive)+len(p.leaving) == 0
+	return len(p.members.Active)+len(p.members.Inactive)+len(p.members.Leaving) == 0
 }
 
 // soon has the next pass come within the pause, if it is one.

@@ -12,7 +12,7 @@ import (
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/fault"
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -20,11 +20,11 @@ import (
 
 // holdRefused are the active members, those held to whom AWS has refused something: others of their group go on without them, and they
 // keep what they have.
-func (p *pass) holdRefused() []membership.Member {
+func (p *pass) holdRefused() []frontend.Member {
 	members := slices.Clone(p.members.Active)
 	for i, member := range members {
-		if note, left := p.memory.refusalOf(member.Ingress, p.Clock.Now()); left > 0 && member.Fault == nil {
-			members[i].Fault = &fault.Fault{Member: membership.NameOf(member.Ingress), Kind: fault.Refused, Reason: note}
+		if note, left := p.memory.refusalOf(member.Object, p.Frontend.SaysTheSame, p.Clock.Now()); left > 0 && member.Fault == nil {
+			members[i].Fault = &fault.Fault{Member: member.Name, Kind: fault.Refused, Reason: note}
 			p.soon(left)
 		}
 	}
@@ -42,7 +42,7 @@ func (p teller) tellFailures() (errs error) {
 		note := what + ": " + awserr.Message(failure.Err)
 		member := p.member(owners.Of(failure, p.wanted, p.seen))
 		if _, guards := steps.Guarded(failure.Step.Change); guards && member != nil {
-			p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, membership.NameOf(member)))
+			p.warnAll(reasonDeploy, deployFailed, fmt.Sprintf("%s (asked for by %s)", note, frontend.NameOf(member)))
 		} else if member != nil {
 			p.warn(member, reasonDeploy, deployFailed, note)
 			if isHoldable(failure, p.seen) {

@@ -6,25 +6,20 @@ package balancers
 import (
 	"context"
 	"fmt"
-	"maps"
+	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
+	"github.com/targetgate/targetgate/balancers/frontend"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/queue"
-	"github.com/targetgate/targetgate/targets/v1beta1"
 )
 
 // Pauses after passes that failed, by how many have failed in a row.
@@ -41,12 +36,7 @@ const spareWorkers = 1
 
 // SetupWithManager adds the reconciler to the manager. It runs on the leader only.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	generation := builder.WithPredicates(
-		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
-	setLimits(r.Options.Limits)
-	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
+	setLimits(r.Limits)
 	controllers := ctrl.NewControllerManagedBy(mgr)
 	if r.Stacks != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueLeftovers))
@@ -57,15 +47,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if r.SecretChanges != nil {
 		controllers.WatchesRawSource(source.Func(r.enqueueSecretChanges))
 	}
+	if err := r.Frontend.Watch(context.Background(), mgr.GetFieldIndexer(), r.watches(controllers)); err != nil {
+		return err
+	}
 	err := controllers.
-		Named("ingress").
-		Watches(&networkingv1.Ingress{}, handler.EnqueueRequestsFromMapFunc(r.ofIngress),
-			builder.WithPredicates(r.endings.notes(r.Clock), ingressChanged())).
-		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofService), builder.WithPredicates(saysOtherwise(serviceSpec))).
-		Watches(&networkingv1.IngressClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), generation).
-		Watches(&ingressapi.IngressClassParams{}, handler.EnqueueRequestsFromMapFunc(r.ofParams), generation).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.ofNamespace), builder.WithPredicates(labelsChanged())).
-		Watches(&v1beta1.TargetGroupBinding{}, handler.EnqueueRequestsFromMapFunc(r.ofBinding), builder.WithPredicates(bindingChanged())).
+		Named(strings.ToLower(r.words().Object)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.MaxConcurrentReconciles + spareWorkers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
@@ -73,9 +59,26 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}).
 		Complete(r)
 	if err != nil {
-		return fmt.Errorf("building the ingress controller: %w", err)
+		return fmt.Errorf("building the controller of %s: %w", r.words().Object, err)
 	}
 	return nil
+}
+
+// watches are what the front end adds its own to.
+func (r *Reconciler) watches(to *ctrl.Builder) frontend.Watches {
+	return frontend.Watches{
+		Builder: to, Ends: r.endings.notes(r.Clock, func(o client.Object) bool { return r.Frontend.HoldsOurs(o) }), Knows: r.memories.knows,
+		Found: r.found,
+	}
+}
+
+// found takes in that a group has a member in a namespace.
+func (r *Reconciler) found(group stack.Group, namespace string) {
+	r.tenants.Found(requestOf(group), namespace)
+}
+
+func requestOf(group stack.Group) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName(group)}
 }
 
 // newQueue is called once, before there are passes.
@@ -85,15 +88,4 @@ func (r *Reconciler) newQueue(
 	q := queue.NewLimited(name, limiter, r.tenants.Of, queue.Limits{OfTenant: r.MaxConcurrentReconciles, Long: turn, Clock: r.Clock})
 	r.othersWait = q.OthersWait
 	return q
-}
-
-// bindingChanged passes what others do to our bindings, also to the labels by which they are found, and their end, for which steps wait.
-// What is created we have created.
-func bindingChanged() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels())
-		},
-	}
 }

@@ -4,7 +4,6 @@
 package balancers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,12 +11,9 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 	"github.com/targetgate/targetgate/balancers/owners"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
@@ -35,11 +31,11 @@ type statuses struct{ *pass }
 func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 	if shown := p.shown(); shown != nil {
 		for _, member := range p.members.Active {
-			if p.wanted.Front != nil && p.shownFront(member.Ingress) == nil && !p.hasFailedFront() {
+			if p.wanted.Front != nil && p.shownFront(member.Object) == nil && !p.hasFailedFront() {
 				p.soon(frontPause)
 			}
-			if p.isToShow(member.Ingress, shown) && !p.awaitsFront(member) {
-				_, err := p.writeStatus(ctx, member.Ingress, p.statusOf(member, shown))
+			if p.isToShow(member.Object, shown) && !p.awaitsFront(member) {
+				_, err := p.writeStatus(ctx, member.Object, p.statusOf(member, shown))
 				errs = errors.Join(errs, err)
 			}
 		}
@@ -49,7 +45,7 @@ func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 	}
 	for i, member := range p.members.Inactive {
 		if p.isToForget(member) {
-			written, err := p.writeStatus(ctx, member, nil)
+			written, err := p.writeStatus(ctx, member, p.Frontend.StatusFor(member, nil, nil, false))
 			p.members.Inactive[i], errs = written, errors.Join(errs, err)
 		}
 	}
@@ -57,13 +53,13 @@ func (p statuses) writeStatuses(ctx context.Context) (errs error) {
 }
 
 // isToShow reports whether the status of an active member is to have the load balancer.
-func (p statuses) isToShow(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	return !p.isLeaving(member) && !p.unclaimed[member.UID] && !p.isUnserved(member) && !p.mustWait(member, shown)
+func (p statuses) isToShow(member client.Object, shown *stack.LoadBalancer) bool {
+	return !p.isLeaving(member) && !p.unclaimed[member.GetUID()] && !p.isUnserved(member) && !p.mustWait(member, shown)
 }
 
 // isUnserved reports whether the load balancer does not do what the member asks for, and has not served it before either: clients who come
 // to it would find no rule, though they may be served where they come now.
-func (p statuses) isUnserved(member *networkingv1.Ingress) bool {
+func (p statuses) isUnserved(member client.Object) bool {
 	return !p.isServed(member) && p.isUndone(member)
 }
 
@@ -76,14 +72,14 @@ func (p statuses) hasFailedFront() bool {
 }
 
 // awaitsFront reports whether the member's status is to name what stands in front alone, which clients cannot use yet.
-func (p statuses) awaitsFront(member membership.Member) bool {
-	return member.ShowsFrontAlone() && p.wanted.Front != nil && p.shownFront(member.Ingress) == nil
+func (p statuses) awaitsFront(member frontend.Member) bool {
+	return p.Frontend.ShowsFrontAlone(member) && p.wanted.Front != nil && p.shownFront(member.Object) == nil
 }
 
 // isToForget reports whether the status of an inactive member is to be emptied.
-func (p statuses) isToForget(member *networkingv1.Ingress) bool {
-	return member.DeletionTimestamp == nil && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,
-		func(entry networkingv1.IngressLoadBalancerIngress) bool { return p.names[entry.Hostname] })
+func (p statuses) isToForget(member client.Object) bool {
+	return member.GetDeletionTimestamp() == nil &&
+		slices.ContainsFunc(p.Frontend.Addresses(member), func(address string) bool { return p.names[address] })
 }
 
 // shown is the load balancer that clients are to find; nil for none. While one replaces another, it is the old one until all that the old
@@ -133,8 +129,8 @@ func (p statuses) isUnguarded(balancer *stack.LoadBalancer) bool {
 }
 
 // mustWait reports whether clients of the member are served elsewhere, and would not be here yet, or without the web ACL.
-func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalancer) bool {
-	if len(member.Status.LoadBalancer.Ingress) == 0 {
+func (p statuses) mustWait(member client.Object, shown *stack.LoadBalancer) bool {
+	if len(p.Frontend.Addresses(member)) == 0 {
 		return p.isUnguarded(shown)
 	}
 	isForClients := func(s steps.Step) bool { _, deletes := s.Change.(steps.DeleteTargetGroup); return !deletes }
@@ -146,64 +142,47 @@ func (p statuses) mustWait(member *networkingv1.Ingress, shown *stack.LoadBalanc
 }
 
 // awaits reports whether something that is to serve the member does not yet. What is for another member alone does not count.
-func (p statuses) awaits(member *networkingv1.Ingress) bool {
+func (p statuses) awaits(member client.Object) bool {
 	return slices.ContainsFunc(slices.Concat(p.result.Waits, p.result.Behind), func(w steps.Wait) bool {
 		owner := owners.OfGroup(w.Healthy, p.wanted, p.seen)
-		return !delaysNobody(w) && (owner == "" || owner == membership.NameOf(member))
+		return !delaysNobody(w) && (owner == "" || owner == frontend.NameOf(member))
 	})
 }
 
 // isServed reports whether the member's status has the name of one of the group's load balancers.
-func (p statuses) isServed(member *networkingv1.Ingress) bool {
+func (p statuses) isServed(member client.Object) bool {
 	return slices.ContainsFunc(p.seen.All(), func(s *stack.Stack) bool {
-		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool { return hasName(member, b) })
+		return slices.ContainsFunc(s.LoadBalancers, func(b stack.LoadBalancer) bool { return p.hasName(member, b) })
 	})
 }
 
 // isKnown reports whether the status of a member has the name of a load balancer.
 func (p statuses) isKnown(balancer stack.LoadBalancer) bool {
-	return slices.ContainsFunc(p.members.Active, func(m membership.Member) bool { return hasName(m.Ingress, balancer) })
+	return slices.ContainsFunc(p.members.Active, func(m frontend.Member) bool { return p.hasName(m.Object, balancer) })
 }
 
 // mayServe reports whether the status of any member has the name of a load balancer, also of one that leaves or is being deleted.
 func (p statuses) mayServe(balancer *stack.LoadBalancer) bool {
-	return p.isKnown(*balancer) || slices.ContainsFunc(slices.Concat(p.members.Inactive, p.leaving), func(i *networkingv1.Ingress) bool {
-		return hasName(i, *balancer)
+	return p.isKnown(*balancer) || slices.ContainsFunc(slices.Concat(p.members.Inactive, p.members.Leaving), func(o client.Object) bool {
+		return p.hasName(o, *balancer)
 	})
 }
 
-func hasName(member *networkingv1.Ingress, balancer stack.LoadBalancer) bool {
+// hasName reports whether the status of a member has the name of a load balancer.
+func (p *pass) hasName(member client.Object, balancer stack.LoadBalancer) bool {
 	name := strings.ToLower(balancer.DNSName)
-	return name != "" && slices.ContainsFunc(member.Status.LoadBalancer.Ingress,
-		func(entry networkingv1.IngressLoadBalancerIngress) bool { return entry.Hostname == name })
+	return name != "" && slices.Contains(p.Frontend.Addresses(member), name)
 }
 
-// statusOf has the load balancer with the ports of all listeners, in order: as with the incumbent, all members have the same. Behind it
-// comes what stands in front, or in its place if the member wants that.
-func (p statuses) statusOf(member membership.Member, shown *stack.LoadBalancer) []networkingv1.IngressLoadBalancerIngress {
-	entry := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(shown.DNSName)}
-	var ports []int32
-	for _, listener := range shown.Listeners {
-		ports = append(ports, listener.Port)
-	}
-	slices.Sort(ports)
-	for _, port := range ports {
-		entry.Ports = append(entry.Ports, networkingv1.IngressPortStatus{Port: port})
-	}
-	front := p.shownFront(member.Ingress)
-	if front == nil {
-		return []networkingv1.IngressLoadBalancerIngress{entry}
-	}
-	inFront := networkingv1.IngressLoadBalancerIngress{Hostname: strings.ToLower(front.DNSName)}
-	if member.ShowsFrontAlone() {
-		return []networkingv1.IngressLoadBalancerIngress{inFront}
-	}
-	return []networkingv1.IngressLoadBalancerIngress{entry, inFront}
+// statusOf is what the status of a member is to say: the load balancer, and what stands in front of it.
+func (p statuses) statusOf(member frontend.Member, shown *stack.LoadBalancer) frontend.Status {
+	front := p.shownFront(member.Object)
+	return p.Frontend.StatusFor(member.Object, shown, front, front != nil && p.Frontend.ShowsFrontAlone(member))
 }
 
 // shownFront is the Network Load Balancer that clients of the member are to find; nil for none. One that is not active is not, as it would
 // answer none of those that find it; where one replaces another, that is the other one until then.
-func (p statuses) shownFront(member *networkingv1.Ingress) (shown *stack.LoadBalancer) {
+func (p statuses) shownFront(member client.Object) (shown *stack.LoadBalancer) {
 	if p.seen.Front == nil || len(p.wanted.LoadBalancers) > 0 && p.wanted.Front == nil {
 		return nil
 	}
@@ -213,7 +192,7 @@ func (p statuses) shownFront(member *networkingv1.Ingress) (shown *stack.LoadBal
 		switch {
 		case isWanted && front.Active:
 			return front
-		case hasName(member, *front):
+		case p.hasName(member, *front):
 			shown = front
 		}
 	}
@@ -232,38 +211,20 @@ func delaysNobody(w steps.Wait) bool {
 	return isOfFront(w) || w.Gone != (stack.Ref{}) || w.Open != (stack.Ref{})
 }
 
-// writeStatus writes the status if it differs, and returns the Ingress as it is then.
-func (p statuses) writeStatus(ctx context.Context, member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) (
-	*networkingv1.Ingress, error,
-) {
-	if !p.isStatusDue(member, entries) {
+// writeStatus writes the status if it differs, and returns the member as it is then.
+func (p statuses) writeStatus(ctx context.Context, member client.Object, status frontend.Status) (client.Object, error) {
+	if !p.isStatusDue(member, status) {
 		return member, nil
 	}
-	changed := member.DeepCopy()
-	changed.Status.LoadBalancer.Ingress = entries
+	changed := member.DeepCopyObject().(client.Object)
+	status.Set(changed)
 	err := client.IgnoreNotFound(p.Client.Status().Patch(ctx, changed, client.MergeFrom(member)))
 	if err != nil {
 		teller(p).warn(member, reasonUpdateStatus, "Failed update status due to %v", err)
-		return member, fmt.Errorf("writing status of Ingress %s: %w", membership.NameOf(member), err)
+		return member, fmt.Errorf("writing status of %s %s: %w", p.words().Object, frontend.NameOf(member), err)
 	}
-	p.memory.wrote(statusThing(member), statusValue(entries), changed.ResourceVersion, p.Clock.Now())
+	p.memory.wrote(statusThing(member), status.Value, changed.GetResourceVersion(), p.Clock.Now())
 	return changed, nil
-}
-
-// isStatus reports whether the status has these already.
-func isStatus(member *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) bool {
-	return slices.Equal(shape(member.Status.LoadBalancer.Ingress), shape(entries))
-}
-
-// shape is what counts of a status. That a port is of TCP goes without saying.
-func shape(entries []networkingv1.IngressLoadBalancerIngress) (out []string) {
-	for _, entry := range entries {
-		out = append(out, entry.Hostname, entry.IP)
-		for _, port := range entry.Ports {
-			out = append(out, fmt.Sprint(port.Port, cmp.Or(port.Protocol, corev1.ProtocolTCP), ptr.Deref(port.Error, "")))
-		}
-	}
-	return out
 }
 
 // noteMoved takes in which of the group's load balancers are in no status: of two that replace each other only the one that is shown is in
@@ -271,11 +232,11 @@ func shape(entries []networkingv1.IngressLoadBalancerIngress) (out []string) {
 func (p statuses) noteMoved(shown *stack.LoadBalancer) {
 	for _, s := range p.seen.All() {
 		for _, balancer := range s.LoadBalancers {
-			isKnown := func(member membership.Member) bool {
-				if front := p.shownFront(member.Ingress); front != nil && front.ARN == balancer.ARN {
+			isKnown := func(member frontend.Member) bool {
+				if front := p.shownFront(member.Object); front != nil && front.ARN == balancer.ARN {
 					return true
 				}
-				return hasName(member.Ingress, balancer) && !p.isToShow(member.Ingress, shown)
+				return p.hasName(member.Object, balancer) && !p.isToShow(member.Object, shown)
 			}
 			if balancer.ARN == shown.ARN || slices.ContainsFunc(p.members.Active, isKnown) {
 				p.memory.movedTo(balancer.ARN)

@@ -45,8 +45,8 @@ func TestASwitchHoldsInEachPass(t *testing.T) {
 			if tc.part != "" {
 				b.seeGroup(edge, tc.part)
 			}
-			b.Switches = tc.switches
-			for _, request := range b.ofIngress(t.Context(), tc.ingress) {
+			b.front.Switches = tc.switches
+			for _, request := range b.front.RequestsFor(t.Context(), tc.ingress) {
 				b.mustPass(stack.Group(request.NamespacedName))
 			}
 			b.mustPass(edge)

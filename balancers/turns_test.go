@@ -28,10 +28,10 @@ func TestTheTenantOfAGroup(t *testing.T) {
 	}
 	want(stack.Group{Namespace: "shop", Name: "a"}, "shop", "of a group with a namespace")
 	want(edge, "group edge", "while no member is known")
-	b.ofIngress(t.Context(), b.get("a"))
+	b.front.RequestsFor(t.Context(), b.get("a"))
 	want(edge, "shop", "when one member is known")
-	b.ofIngress(t.Context(), away)
-	b.ofIngress(t.Context(), away)
+	b.front.RequestsFor(t.Context(), away)
+	b.front.RequestsFor(t.Context(), away)
 	want(edge, "elsewhere,shop", "when another one is known")
 	b.mustPass(edge)
 	want(edge, "elsewhere,shop", "after a pass")

@@ -5,13 +5,11 @@ package balancers
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/frontend"
 )
 
 // endings say how Ingresses went. The zero value is told of none, and believes that somebody has deleted each. Safe for concurrent use.
@@ -44,16 +42,16 @@ const (
 )
 
 // notes passes all events, and remembers how Ingresses go.
-func (e *endings) notes(clk clock.PassiveClock) predicate.Funcs {
+func (e *endings) notes(clk clock.PassiveClock, isOurs func(client.Object) bool) predicate.Funcs {
 	e.told = true
 	return predicate.Funcs{
 		DeleteFunc: func(gone event.DeleteEvent) bool {
-			e.note(gone.Object, gone.DeleteStateUnknown, clk.Now())
+			e.note(gone.Object, isOurs(gone.Object), gone.DeleteStateUnknown, clk.Now())
 			return true
 		},
 		UpdateFunc: func(change event.UpdateEvent) bool { // after a pause in which it was deleted and created again
 			if change.ObjectOld.GetUID() != change.ObjectNew.GetUID() {
-				e.note(change.ObjectOld, true, clk.Now())
+				e.note(change.ObjectOld, isOurs(change.ObjectOld), true, clk.Now())
 			}
 			return true
 		},
@@ -63,8 +61,7 @@ func (e *endings) notes(clk clock.PassiveClock) predicate.Funcs {
 // note takes in the last that was seen of an Ingress. Missed says that no watch has told of its end: a new list lacks it. If it had a
 // finalizer of ours then, and was not being deleted, it was lost with the API server's data. A watch tells of deletions alone, and may show
 // the finalizer: one that is put back while a deletion goes on does not stop that.
-func (e *endings) note(last client.Object, missed bool, now time.Time) {
-	held := membership.GroupsHeld(client.ObjectKeyFromObject(last), last.GetFinalizers())
+func (e *endings) note(last client.Object, isOurs, missed bool, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ends == nil {
@@ -75,7 +72,7 @@ func (e *endings) note(last client.Object, missed bool, now time.Time) {
 			delete(e.ends, uid)
 		}
 	}
-	e.ends[last.GetUID()] = ending{!missed || last.GetDeletionTimestamp() != nil || len(held) == 0, now}
+	e.ends[last.GetUID()] = ending{!missed || last.GetDeletionTimestamp() != nil || !isOurs, now}
 }
 
 // of says whether somebody has deleted an Ingress that is gone, if it is known.
@@ -91,57 +88,45 @@ func (e *endings) of(uid types.UID) (deleted, known bool) {
 
 // findVanished finds the Ingresses that earlier passes have served here and that have lost the group's finalizer, as after a tool has
 // replaced the whole object: those that are gone, and those that are in another group now. They count as if they had it.
-func (p *pass) findVanished(ctx context.Context, objects membership.Objects, members *membership.Members) error {
+func (p *pass) findVanished(ctx context.Context) error {
 	here := map[types.UID]bool{}
-	for _, member := range members.Active {
-		here[member.Ingress.UID] = true
+	for _, member := range p.members.Active {
+		here[member.UID()] = true
 	}
-	for _, member := range slices.Concat(members.Inactive, p.leaving) {
-		here[member.UID] = true
+	for _, member := range slices.Concat(p.members.Inactive, p.members.Leaving) {
+		here[member.GetUID()] = true
 	}
 	for uid, last := range p.memory.held {
 		if here[uid] {
 			continue
 		}
-		now := &networkingv1.Ingress{}
-		err := p.Client.Get(ctx, client.ObjectKeyFromObject(last), now)
-		switch {
-		case client.IgnoreNotFound(err) != nil:
-			return fmt.Errorf("getting Ingress %s: %w", membership.NameOf(last), err)
-		case err != nil || now.UID != uid:
+		now, place, err := p.Frontend.Whereabouts(ctx, p.group, last)
+		if err != nil {
+			return err
+		}
+		switch place {
+		case frontend.Gone:
 			p.noteVanished(ctx, last)
-		default:
-			p.noteMovedAway(now, objects, members)
+		case frontend.Elsewhere:
+			p.members.Leaving = append(p.members.Leaving, now)
+		case frontend.Nowhere:
+			p.members.Inactive = append(p.members.Inactive, now)
+		case frontend.Here, frontend.Foreign: // what another controller may be working on is left alone
 		}
 	}
 	return nil
 }
 
-func (p *pass) noteVanished(ctx context.Context, last *networkingv1.Ingress) {
-	switch deleted, known := p.endings.of(last.UID); {
+func (p *pass) noteVanished(ctx context.Context, last client.Object) {
+	switch deleted, known := p.endings.of(last.GetUID()); {
 	case deleted:
 		p.vanished = true
 	case !known:
 		p.soon(endingPause)
 	default:
 		ctrl.LoggerFrom(ctx).Info("An Ingress is gone although it had our finalizer, what was made for it stays for now",
-			"ingress", membership.NameOf(last))
-		p.memory.forget(last.UID)
-	}
-}
-
-// noteMovedAway takes in that an Ingress has another group, or none of ours. What another controller may be working on is left alone.
-func (p *pass) noteMovedAway(now *networkingv1.Ingress, objects membership.Objects, members *membership.Members) {
-	objects.Ingresses = []*networkingv1.Ingress{now}
-	for _, c := range membership.Classify(objects) {
-		switch {
-		case c.Fault != nil || c.Ours && c.Group == p.group:
-		case c.Ours:
-			p.elsewhere[now.UID] = true
-			p.leaving = append(p.leaving, now)
-		case !isMentioned(p.group, objects.Ingresses):
-			members.Inactive = append(members.Inactive, now)
-		}
+			"ingress", frontend.NameOf(last))
+		p.memory.forget(last.GetUID())
 	}
 }
 
@@ -154,14 +139,14 @@ func (p *pass) mayVanish() bool { return len(p.memory.held) > 0 && hasLoadBalanc
 func (p *pass) hold() {
 	if len(p.members.Active) > 0 {
 		here := map[types.UID]bool{}
-		for _, member := range slices.Concat(p.members.Inactive, p.leaving) {
-			here[member.UID] = true
+		for _, member := range slices.Concat(p.members.Inactive, p.members.Leaving) {
+			here[member.GetUID()] = true
 		}
-		maps.DeleteFunc(p.memory.held, func(uid types.UID, _ *networkingv1.Ingress) bool { return !here[uid] })
+		maps.DeleteFunc(p.memory.held, func(uid types.UID, _ client.Object) bool { return !here[uid] })
 	}
 	for _, member := range p.members.Active {
-		if uid := member.Ingress.UID; !p.unclaimed[uid] && member.Uninvited == nil {
-			p.memory.held[uid] = member.Ingress
+		if uid := member.UID(); !p.unclaimed[uid] && member.Uninvited == nil {
+			p.memory.held[uid] = member.Object
 		}
 	}
 }

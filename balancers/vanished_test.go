@@ -50,22 +50,22 @@ func TestAnIngressThatVanishesIsCleanedUp(t *testing.T) {
 		}},
 		"replaced and deleted, alone":   {group: web, ingress: alone(ingressOf("web", edge)), do: func(b *bed) { b.vanish("web") }},
 		"replaced with another group":   {group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.move("web", other.Name); b.vanish("web") }},
-		"the watch says it was deleted": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.endings.note(b.vanish("web"), false, b.clock.Now()) }},
+		"the watch says it was deleted": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.endings.note(b.vanish("web"), true, false, b.clock.Now()) }},
 		"taken off while it is being deleted": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
 			b.delete("web")
 			last := b.get("web")
 			b.edit("web", func(i *networkingv1.Ingress) { i.Finalizers = nil })
-			b.endings.note(last, true, b.clock.Now())
+			b.endings.note(last, b.front.HoldsOurs(last), true, b.clock.Now())
 		}},
 		"put back while the API server deletes it": {told: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
 			last := b.get("web")
 			b.vanish("web")
-			b.endings.notes(b.clock).Delete(event.DeleteEvent{Object: last})
+			b.endings.notes(b.clock, b.front.HoldsOurs).Delete(event.DeleteEvent{Object: last})
 		}},
 		"the API server's data is lost": {told: true, orphaned: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
 			last := b.get("web")
 			b.vanish("web")
-			b.endings.notes(b.clock).Delete(event.DeleteEvent{Object: last, DeleteStateUnknown: true})
+			b.endings.notes(b.clock, b.front.HoldsOurs).Delete(event.DeleteEvent{Object: last, DeleteStateUnknown: true})
 		}},
 		"it is lost and restored elsewhere": {told: true, orphaned: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {
 			last := b.get("web")
@@ -75,7 +75,7 @@ func TestAnIngressThatVanishesIsCleanedUp(t *testing.T) {
 			if err := b.Client.Create(b.t.Context(), restored); err != nil {
 				b.t.Fatal(err)
 			}
-			b.endings.notes(b.clock).Update(event.UpdateEvent{ObjectOld: last, ObjectNew: restored})
+			b.endings.notes(b.clock, b.front.HoldsOurs).Update(event.UpdateEvent{ObjectOld: last, ObjectNew: restored})
 		}},
 		"the watch has not told yet": {told: true, orphaned: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) { b.vanish("web") }},
 		"another controller's Ingress names the group": {orphaned: true, group: edge, ingress: ingressOf("web", edge), do: func(b *bed) {

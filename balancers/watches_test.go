@@ -12,8 +12,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
@@ -58,25 +56,25 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 		got  []reconcile.Request
 		want []string
 	}{
-		"an Ingress: its group, and the one whose finalizer it has": {b.ofIngress(ctx, b.get("a")), []string{"/edge", "/other"}},
-		"an Ingress that is deleted: that of its finalizer":         {b.ofIngress(ctx, deleted), []string{"/edge"}},
-		"an Ingress of another class: none":                         {b.ofIngress(ctx, foreign), nil},
-		"a Service of paths":                                        {b.ofService(ctx, service("web")), []string{"/classed", "/edge", "/other"}},
-		"a Service of an action":                                    {b.ofService(ctx, service("api")), []string{"/api"}},
-		"a Service that no Ingress names":                           {b.ofService(ctx, service("db")), nil},
-		"a class":                                                   {b.ofClass(ctx, class), []string{"/api", "/away", "/classed", "/edge", "/other"}},
-		"params":                                                    {b.ofParams(ctx, params), []string{"/api", "/away", "/classed", "/edge", "/other"}},
-		"params that no class names":                                {b.ofParams(ctx, &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), nil},
-		"a namespace":                                               {b.ofNamespace(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}), []string{"/away"}},
-		"a binding of a group":                                      {b.ofBinding(ctx, binding("shop", membership.LabelsOf(edge))), []string{"/edge"}},
-		"a binding of a group that is left":                         {b.ofBinding(ctx, binding("shop", membership.LabelsOf(other))), []string{"/other"}},
-		"a binding with the labels of others' group":                {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(edge))), nil},
-		"a binding of a group that ends":                            {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(gone))), []string{"/gone"}},
-		"a binding of a group that there is not":                    {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(never))), nil},
-		"a binding of one Ingress":                                  {b.ofBinding(ctx, binding("shop", membership.LabelsOf(alone))), []string{"shop/a"}},
-		"a binding with the labels of an Ingress elsewhere":         {b.ofBinding(ctx, binding("elsewhere", membership.LabelsOf(alone))), nil},
-		"a binding that users made":                                 {b.ofBinding(ctx, binding("shop", map[string]string{"a": "b"})), nil},
-		"a binding with half a label":                               {b.ofBinding(ctx, binding("shop", map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
+		"an Ingress: its group, and the one whose finalizer it has": {b.front.RequestsFor(ctx, b.get("a")), []string{"/edge", "/other"}},
+		"an Ingress that is deleted: that of its finalizer":         {b.front.RequestsFor(ctx, deleted), []string{"/edge"}},
+		"an Ingress of another class: none":                         {b.front.RequestsFor(ctx, foreign), nil},
+		"a Service of paths":                                        {b.front.RequestsFor(ctx, service("web")), []string{"/classed", "/edge", "/other"}},
+		"a Service of an action":                                    {b.front.RequestsFor(ctx, service("api")), []string{"/api"}},
+		"a Service that no Ingress names":                           {b.front.RequestsFor(ctx, service("db")), nil},
+		"a class":                                                   {b.front.RequestsFor(ctx, class), []string{"/api", "/away", "/classed", "/edge", "/other"}},
+		"params":                                                    {b.front.RequestsFor(ctx, params), []string{"/api", "/away", "/classed", "/edge", "/other"}},
+		"params that no class names":                                {b.front.RequestsFor(ctx, &ingressapi.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), nil},
+		"a namespace":                                               {b.front.RequestsFor(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}), []string{"/away"}},
+		"a binding of a group":                                      {b.front.RequestsFor(ctx, binding("shop", membership.LabelsOf(edge))), []string{"/edge"}},
+		"a binding of a group that is left":                         {b.front.RequestsFor(ctx, binding("shop", membership.LabelsOf(other))), []string{"/other"}},
+		"a binding with the labels of others' group":                {b.front.RequestsFor(ctx, binding("elsewhere", membership.LabelsOf(edge))), nil},
+		"a binding of a group that ends":                            {b.front.RequestsFor(ctx, binding("elsewhere", membership.LabelsOf(gone))), []string{"/gone"}},
+		"a binding of a group that there is not":                    {b.front.RequestsFor(ctx, binding("elsewhere", membership.LabelsOf(never))), nil},
+		"a binding of one Ingress":                                  {b.front.RequestsFor(ctx, binding("shop", membership.LabelsOf(alone))), []string{"shop/a"}},
+		"a binding with the labels of an Ingress elsewhere":         {b.front.RequestsFor(ctx, binding("elsewhere", membership.LabelsOf(alone))), nil},
+		"a binding that users made":                                 {b.front.RequestsFor(ctx, binding("shop", map[string]string{"a": "b"})), nil},
+		"a binding with half a label":                               {b.front.RequestsFor(ctx, binding("shop", map[string]string{"ingress.k8s.aws/stack-name": "a"})), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -88,36 +86,5 @@ func TestWhichGroupsAChangeConcerns(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// Its status counts, too: a group that it has left waits for that.
-func TestOnlyWhatUsersSayIsAChange(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*networkingv1.Ingress)
-		want   bool
-	}{
-		"nothing":       {func(*networkingv1.Ingress) {}, false},
-		"its status":    {func(i *networkingv1.Ingress) { served(i, "host") }, true},
-		"a finalizer":   {func(i *networkingv1.Ingress) { served(i, "", edge) }, false},
-		"an annotation": {func(i *networkingv1.Ingress) { i.Annotations["a"] = "b" }, true},
-		"its spec":      {func(i *networkingv1.Ingress) { i.Spec.Rules = nil }, true},
-		"its deletion":  {func(i *networkingv1.Ingress) { i.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before, after := ingressOf("a", edge), ingressOf("a", edge)
-			tc.change(after)
-			var objects = [2]client.Object{before, after}
-			if got := saysOtherwise(ingressSpec).Update(event.UpdateEvent{ObjectOld: objects[0], ObjectNew: objects[1]}); got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
-
-// An Ingress may be seen before its new namespace: until then no class with a namespaceSelector is for it, and it has no group.
-func TestANewNamespaceIsAChange(t *testing.T) {
-	if !labelsChanged().Create(event.CreateEvent{Object: &corev1.Namespace{}}) {
-		t.Error("a new namespace is passed over")
 	}
 }

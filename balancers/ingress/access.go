@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -23,7 +22,7 @@ func (d listenerBuilder) access() parts.Access {
 // managed is the security group that is made for the load balancer.
 func (d listenerBuilder) managed() stack.SecurityGroup {
 	return stack.SecurityGroup{
-		Name:        input.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
+		Name:        parts.SecurityGroupName(d.in.Options.Cluster, d.in.Group),
 		Description: stack.ManagedDescription,
 		Inbound:     d.inbound(),
 		Tags:        d.in.TagsOf(stack.SecurityGroupPart, d.keysOf(annotation.Tags.Name)),
@@ -57,7 +56,7 @@ func (d listenerBuilder) inbound() []stack.Inbound {
 
 // sources are who may send to a port. IPv6 is for load balancers that have it.
 func (d listenerBuilder) sources(port int32) []string {
-	cidrs, lists := d.List(reading.OfPort(annotation.InboundCIDRs.Name, port)), d.List(reading.OfPort(annotation.PrefixLists.Name, port))
+	cidrs, lists := d.List(stack.OfPort(annotation.InboundCIDRs.Name, port)), d.List(stack.OfPort(annotation.PrefixLists.Name, port))
 	if len(cidrs)+len(lists) == 0 {
 		cidrs = []string{"0.0.0.0/0", "::/0"}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/reading"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -185,8 +186,8 @@ func (d frontBuilder) addFrontListeners(ports map[int32]int32) {
 			d.in.Options.Cluster, d.in.Group.String(), strconv.Itoa(int(port)), "alb", reading.TCP, check.Port, check.Protocol,
 		}
 		d.front.TargetGroups = append(d.front.TargetGroups, stack.TargetGroup{
-			Part: part, Name: stack.Name(input.PartsOf(d.in.Group), hashed...),
-			SpareName:  stack.Name(input.PartsOf(d.in.Group), append(hashed, input.Spare)...),
+			Part: part, Name: stack.Name(d.in.Group.NameParts(), hashed...),
+			SpareName:  stack.Name(d.in.Group.NameParts(), append(hashed, parts.Spare)...),
 			TargetType: "alb", Protocol: reading.TCP, Port: port, AddressType: "ipv4", TargetPort: ports[port],
 			HealthCheck: check, Tags: d.frontTags(part),
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
@@ -32,7 +33,7 @@ func TestNobodyTakesTheNameOfAnotherGroup(t *testing.T) {
 		},
 		"another group's":           {name: other, held: true},
 		"in capitals":               {name: strings.ToUpper(other), held: true},
-		"the security group's":      {name: input.SecurityGroupName(cluster, group), held: true},
+		"the security group's":      {name: parts.SecurityGroupName(cluster, group), held: true},
 		"the beginning alone":       {name: "k8s-x", held: true},
 		"one that begins alike":     {name: "k8sx", want: "k8sx"},
 		"another group's, later":    {name: other, seen: "shop", want: input.LoadBalancerName(cluster, group, annotation.Internal)},

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -18,7 +18,7 @@ var groupName = regexp.MustCompile(`^k8s-[A-Za-z0-9]*(-[A-Za-z0-9]*)?-[0-9a-f]{1
 // IsNamed reports whether a load balancer has a name that a controller gives those of the group, and not one that a user has chosen: none
 // that a user chooses may begin as these do. What is hashed into one that was made because others had its name is not known any more.
 func IsNamed(group stack.Group, balancer *stack.LoadBalancer) bool {
-	like := stack.Name(input.PartsOf(group))
+	like := stack.Name(group.NameParts())
 	readable := strings.LastIndex(like, "-") + 1
 	if balancer.Network {
 		like = stack.FrontName(like)
@@ -53,7 +53,7 @@ func KeepNamed(cluster string, group stack.Group, seen *stack.Stack) {
 	for _, s := range seen.All() {
 		s.TargetGroups = slices.DeleteFunc(slices.Clone(s.TargetGroups), func(g stack.TargetGroup) bool { return !groupName.MatchString(g.Name) })
 		s.SecurityGroups = slices.DeleteFunc(slices.Clone(s.SecurityGroups), func(g stack.SecurityGroup) bool {
-			return !g.Shared && g.Name != input.SecurityGroupName(cluster, group) && g.Description != stack.ManagedDescription
+			return !g.Shared && g.Name != parts.SecurityGroupName(cluster, group) && g.Description != stack.ManagedDescription
 		})
 	}
 }

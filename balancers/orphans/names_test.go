@@ -9,6 +9,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -21,7 +22,7 @@ func TestTheNamesOfAGroupAreKnown(t *testing.T) {
 		for _, scheme := range []string{annotation.Internal, annotation.InternetFacing} {
 			for _, cluster := range []string{"prod", "staging"} {
 				names = append(names, input.LoadBalancerName(cluster, group, scheme), input.SpareLoadBalancerName(cluster, group, scheme),
-					input.FreeLoadBalancerName(cluster, group, scheme, "1"), input.FreeLoadBalancerName(cluster, group, scheme, "2"))
+					parts.FreeLoadBalancerName(cluster, group, scheme, "1"), parts.FreeLoadBalancerName(cluster, group, scheme, "2"))
 			}
 		}
 		for _, name := range names {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -88,7 +88,7 @@ func (s security) rank(g stack.SecurityGroup) int {
 }
 
 func leaveSecurityGroups(cluster string, group stack.Group, seen *stack.Stack) (left []string) {
-	s := security{input.SecurityGroupName(cluster, group), stack.BackendSecurityGroupName(cluster), seen.LoadBalancers}
+	s := security{parts.SecurityGroupName(cluster, group), stack.BackendSecurityGroupName(cluster), seen.LoadBalancers}
 	seen.SecurityGroups = slices.DeleteFunc(slices.Clone(seen.SecurityGroups), func(g stack.SecurityGroup) bool {
 		isOthers := !g.Shared && !s.isNamed(g) && g.Description != stack.ManagedDescription && !s.isAttached(g)
 		if isOthers {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -44,11 +45,11 @@ func TestWhatOthersTagIntoAGroupIsLeftAlone(t *testing.T) {
 			groups: []stack.TargetGroup{{Name: "theirs"}, {Name: "k8s-shop-web-0123456789"}, {Name: "k8s-shop-web"}}, want: "k8s-shop-web-0123456789", left: 2,
 		},
 		"security groups": {
-			security: []stack.SecurityGroup{{ID: "sg-1", Name: "theirs"}, {ID: "sg-2", Description: stack.ManagedDescription}, {ID: "sg-3", Name: input.SecurityGroupName("prod", group)}},
+			security: []stack.SecurityGroup{{ID: "sg-1", Name: "theirs"}, {ID: "sg-2", Description: stack.ManagedDescription}, {ID: "sg-3", Name: parts.SecurityGroupName("prod", group)}},
 			want:     "sg-3 sg-2", left: 1,
 		},
 		"a security group that it has": {
-			balancers: []stack.LoadBalancer{own}, security: []stack.SecurityGroup{{ID: "sg-1", Name: input.SecurityGroupName("prod", group)}, {ID: "sg-has", Name: "x"}},
+			balancers: []stack.LoadBalancer{own}, security: []stack.SecurityGroup{{ID: "sg-1", Name: parts.SecurityGroupName("prod", group)}, {ID: "sg-has", Name: "x"}},
 			want: own.Name + " sg-has sg-1",
 		},
 		"two that are shared":               {security: []stack.SecurityGroup{shared("sg-1", "theirs"), shared("sg-2", named)}, want: "sg-2 sg-1", left: 1},

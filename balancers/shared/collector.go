@@ -39,6 +39,8 @@ type Options struct {
 	Applier Applier
 	Clock   clock.PassiveClock
 	Cluster string
+	// Held is an object with a finalizer of a front end, such as "Ingress shop/web", "" for none.
+	Held func(ctx context.Context) (string, error)
 	// Given is the ID of the group that the user has made, which is never deleted; "" for none.
 	Given string
 	// Interval is how often it is looked whether nothing needs the group any more, besides whenever a group of Ingresses ends.

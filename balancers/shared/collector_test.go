@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/targetgate/targetgate/balancers/apply"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/v1beta1"
@@ -67,7 +68,7 @@ func lines(plans []steps.Plan) (out []string) {
 
 const interval = time.Hour
 
-func newCollector(t *testing.T, aws *account, objects ...client.Object) *Collector {
+func newCollector(t *testing.T, aws *account, there ...client.Object) *Collector {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
@@ -76,9 +77,10 @@ func newCollector(t *testing.T, aws *account, objects ...client.Object) *Collect
 	if aws.groups == nil {
 		aws.groups = []stack.SecurityGroup{{ID: "sg-shared", Shared: true, Description: stack.SharedDescription}}
 	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(there...).Build()
 	return New(Options{
-		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), View: aws, Applier: aws,
-		Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), Cluster: "prod", Interval: interval,
+		Client: c, View: aws, Applier: aws,
+		Clock: testingclock.NewFakeClock(time.Unix(1_700_000_000, 0)), Cluster: "prod", Interval: interval, Held: (&objects.Ingresses{Client: c}).Held,
 	})
 }
 

@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers/ingress/membership"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -25,18 +23,15 @@ const serviceFinalizer = "service.k8s.aws/resources"
 // balancers, or a binding that lets it in.
 func (c *Collector) neededBy(ctx context.Context, group string) (string, error) {
 	var (
-		ingresses networkingv1.IngressList
-		services  corev1.ServiceList
-		bindings  v1beta1.TargetGroupBindingList
+		services corev1.ServiceList
+		bindings v1beta1.TargetGroupBindingList
 	)
-	for _, list := range []client.ObjectList{&ingresses, &services, &bindings} {
+	if held, err := c.Held(ctx); held != "" || err != nil {
+		return held, err
+	}
+	for _, list := range []client.ObjectList{&services, &bindings} {
 		if err := c.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return "", fmt.Errorf("listing %T: %w", list, err)
-		}
-	}
-	for i := range ingresses.Items {
-		if slices.ContainsFunc(ingresses.Items[i].Finalizers, membership.IsFinalizer) {
-			return nameOf("Ingress", &ingresses.Items[i]), nil
 		}
 	}
 	for i := range services.Items {

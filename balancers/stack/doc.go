@@ -18,5 +18,6 @@
 //	name.go         how names of what is made are composed
 //	seen.go         finds parts of a stack that is seen: the load balancer that serves, listeners, inbound rules
 //	limits.go       what AWS takes: tags, security groups, schemes
+//	setting.go      the names of settings that members share
 //	tags.go         the tags by which parts are found again
 package stack

@@ -31,3 +31,11 @@ func GroupNamed(id string) Group {
 
 // IsExplicit reports whether members say the group's name.
 func (g Group) IsExplicit() bool { return g.Namespace == "" }
+
+// NameParts are the readable parts of the names of the group's load balancer and security group.
+func (g Group) NameParts() []Part {
+	if g.IsExplicit() {
+		return []Part{{Text: g.Name, Max: 17}}
+	}
+	return []Part{{Text: g.Namespace, Max: 8}, {Text: g.Name, Max: 8}}
+}

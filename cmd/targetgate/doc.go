@@ -20,7 +20,7 @@
 //	consent.go          flags of consent; rereads the role allowlist
 //	networking.go       flags and set-up of the inbound rules of spec.networking
 //	provision.go        flags and set-up of load balancers of Ingresses: classes, features, workers
-//	provision_calls.go  the AWS clients for load balancers, and what calls with them: view, look-ups, issuer of certificates
+//	provision_calls.go  the AWS clients for load balancers, and what is made of them: view, look-ups, issuer, reconciler
 //	reviews.go          says how Ingresses are reviewed
 //	shutdown.go         the delay of the shutdown, in which no review is lost
 //	plan.go             the command plan: what would be changed for Ingresses, for example when targetgate replaces the incumbent

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/ingress/preview"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/cmd/targetgate/command"
 )
@@ -88,7 +88,7 @@ func (o *orphansOptions) newReconciler(ctx context.Context, c client.Client) (*b
 	}
 	calls := newProvisionCalls(aws)
 	view := newView(&o.options, calls)
-	r := newReconciler(&o.options, view, newAnswerer(&o.options, calls), preview.NewSnapshot(c, nil))
+	r, _ := newReconciler(&o.options, view, newAnswerer(&o.options, calls), preview.NewSnapshot(c, nil))
 	r.Stacks, r.Applier = view, newApplier(&o.options, aws, calls, view, c)
 	return r, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/ingress/preview"
 )
 
 func TestFlagsOfOrphans(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/ingress/preview"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/cmd/targetgate/command"
 )
@@ -73,8 +73,8 @@ func (o *planOptions) plan(ctx context.Context, in io.Reader) (preview.Report, e
 	}
 	snapshot := preview.NewSnapshot(c, o.WatchNamespaces)
 	calls := newProvisionCalls(aws)
-	reconciler := newReconciler(&o.options, newView(&o.options, calls), newAnswerer(&o.options, calls), snapshot)
-	reconciler.Secrets = &secrets.Reader{Client: snapshot, Label: o.Provision.SecretsLabel}
+	reconciler, ingresses := newReconciler(&o.options, newView(&o.options, calls), newAnswerer(&o.options, calls), snapshot)
+	ingresses.Secrets = &secrets.Reader{Client: snapshot, Label: o.Provision.SecretsLabel}
 	return o.ask(ctx, &preview.Preview{Reconciler: reconciler, Snapshot: snapshot}, namespace, in)
 }
 

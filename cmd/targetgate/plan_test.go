@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/ingress/preview"
 )
 
 func TestPlanTakesTheArgumentsOfTheController(t *testing.T) {

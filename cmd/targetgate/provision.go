@@ -15,29 +15,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	clientevents "k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/aws/budget"
-	"github.com/targetgate/targetgate/aws/provision"
-	"github.com/targetgate/targetgate/aws/shield"
-	"github.com/targetgate/targetgate/aws/wafclassic"
-	"github.com/targetgate/targetgate/aws/wafv2"
 	"github.com/targetgate/targetgate/balancers"
-	"github.com/targetgate/targetgate/balancers/account"
-	"github.com/targetgate/targetgate/balancers/apply"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/lookup/answer"
 	"github.com/targetgate/targetgate/balancers/orphans"
 	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/secrets"
 	"github.com/targetgate/targetgate/balancers/shared"
 	"github.com/targetgate/targetgate/balancers/stack"
-	"github.com/targetgate/targetgate/balancers/steps"
 	"github.com/targetgate/targetgate/targets/consent"
 )
 
@@ -233,14 +222,14 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	o.Ingress.VPC = vpc
 	calls := newProvisionCalls(aws)
 	view, answerer := newView(opts, calls), newAnswerer(opts, calls)
-	reconciler := newReconciler(opts, view, answerer, mgr.GetClient())
+	reconciler, ingresses := newReconciler(opts, view, answerer, mgr.GetClient())
 	reconciler.Recorder = recorder
 	clientset, err := kubernetes.NewForConfig(mgr.GetConfig())
 	if err != nil {
 		return fmt.Errorf("making the client for Secrets: %w", err)
 	}
 	watcher := &secrets.Watcher{Client: clientset, Label: o.SecretsLabel}
-	reconciler.Secrets, reconciler.SecretChanges = watcher, watcher.Start
+	ingresses.Secrets, reconciler.SecretChanges = watcher, watcher.Start
 	if len(opts.WatchNamespaces) == 0 {
 		reconciler.Stacks = view
 	} else {
@@ -253,37 +242,10 @@ func setUpProvisioning(ctx context.Context, opts *options, mgr ctrl.Manager, aws
 	if reconciler.Stacks != nil { // else Ingresses that are not seen may need it
 		reconciler.Shared = shared.New(shared.Options{
 			Client: reconciler.Client, View: view, Applier: reconciler.Applier, Clock: reconciler.Clock, Cluster: o.Ingress.Cluster,
-			Given: o.Ingress.BackendSecurityGroup, Interval: o.DriftInterval,
+			Held: ingresses.Held, Given: o.Ingress.BackendSecurityGroup, Interval: o.DriftInterval,
 		})
 	}
 	return reconciler.SetupWithManager(mgr)
-}
-
-// newReconciler is one that can propose. To do what it proposes it needs an Applier and a Recorder.
-func newReconciler(opts *options, view *account.View, answerer *answer.Answerer, c client.Client) *balancers.Reconciler {
-	o := &opts.Provision
-	return &balancers.Reconciler{
-		Client: c, Clock: clock.RealClock{}, View: view, Lookup: answerer.Answer,
-		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
-			return plan.Make(wanted, seen, o.planOptions())
-		},
-		Options: o.Ingress, Class: o.Class, Switches: o.Switches, MaxConcurrentReconciles: o.Workers,
-		DriftInterval: o.DriftInterval,
-		OrphanGrace:   o.OrphanGrace, SettleTime: o.SettleTime, ReplacementTimeout: opts.Policy.ReplacementTimeout,
-	}
-}
-
-// newApplier does steps. Its client reads and writes bindings.
-func newApplier(opts *options, aws *aws, calls provisionCalls, view *account.View, bindings client.Client) *apply.Applier {
-	return &apply.Applier{
-		Calls: apply.Calls{ELB: calls.elb, EC2: calls.ec2, WAF: calls.waf, WAFClassic: calls.wafClassic, Shield: calls.shield},
-		Late: apply.Calls{
-			ELB: provision.NewELB(aws.accounts, budget.ClassLate), EC2: provision.NewEC2(aws.accounts, budget.ClassLate),
-			WAF:        wafv2.NewClient(aws.accounts, budget.ClassLate),
-			WAFClassic: wafclassic.NewClient(aws.accounts, budget.ClassLate), Shield: shield.NewClient(aws.accounts, budget.ClassLate),
-		},
-		Bindings: bindings, View: view, VPC: opts.Provision.Ingress.VPC,
-	}
 }
 
 func (o *provisionOptions) planOptions() plan.Options {

@@ -40,7 +40,7 @@ func TestLoadBalancersWaitAsFlagsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := newReconciler(opts, nil, nil, nil); r.ReplacementTimeout != 7*time.Second || r.SettleTime != 9*time.Second {
+	if r, _ := newReconciler(opts, nil, nil, nil); r.ReplacementTimeout != 7*time.Second || r.SettleTime != 9*time.Second {
 		t.Errorf("they wait for %s and %s, want 7s and 9s", r.ReplacementTimeout, r.SettleTime)
 	}
 }

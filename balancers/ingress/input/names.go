@@ -9,44 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
-// PartsOf are the readable parts of the names of a group's load balancer and security group.
-func PartsOf(g stack.Group) []stack.Part {
-	if g.IsExplicit() {
-		return []stack.Part{{Text: g.Name, Max: 17}}
-	}
-	return []stack.Part{{Text: g.Namespace, Max: 8}, {Text: g.Name, Max: 8}}
-}
-
 // LoadBalancerName is the name of the group's load balancer, unless an annotation gives another.
 func LoadBalancerName(cluster string, group stack.Group, scheme string) string {
-	return stack.Name(PartsOf(group), cluster, group.String(), scheme)
+	return stack.Name(group.NameParts(), cluster, group.String(), scheme)
 }
-
-// Spare is hashed at last into the names of what replaces another of the same name.
-const Spare = "spare"
 
 // SpareLoadBalancerName is the name of a load balancer that replaces another that has the name.
 func SpareLoadBalancerName(cluster string, group stack.Group, scheme string) string {
-	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare)
-}
-
-// FreeLoadBalancerName is the name of a load balancer whose names others have taken. Nobody can take it before who cannot read the Ingress
-// of the group that has this UID.
-func FreeLoadBalancerName(cluster string, group stack.Group, scheme string, uid types.UID) string {
-	return stack.Name(PartsOf(group), cluster, group.String(), scheme, Spare, string(uid))
-}
-
-// FreeSecurityGroupName is that of a security group, likewise.
-func FreeSecurityGroupName(cluster string, group stack.Group, uid types.UID) string {
-	return stack.Name(PartsOf(group), cluster, group.String(), Spare, string(uid))
-}
-
-// SecurityGroupName is the name of the security group that is made for the group's load balancer.
-func SecurityGroupName(cluster string, group stack.Group) string {
-	return stack.Name(PartsOf(group), cluster, group.String())
+	return stack.Name(group.NameParts(), cluster, group.String(), scheme, parts.Spare)
 }
 
 // TargetGroup is what the name of a target group depends on. A change of any field makes it another target group's.
@@ -75,7 +49,7 @@ func (t TargetGroup) NameIn(cluster string, group stack.Group) string {
 
 // SpareNameIn is the name of one that replaces another that has the name.
 func (t TargetGroup) SpareNameIn(cluster string, group stack.Group) string {
-	return t.name(append(t.hashed(cluster, group), Spare))
+	return t.name(append(t.hashed(cluster, group), parts.Spare))
 }
 
 func (t TargetGroup) name(hashed []string) string {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/parts"
 	"github.com/targetgate/targetgate/balancers/stack"
 )
 
@@ -39,8 +40,8 @@ func TestNamesAreTheIncumbents(t *testing.T) {
 		"k8s-shop-checkout-a9c512984d":           LoadBalancerName("prod-1", checkout, "internet-facing"),
 		"k8s-shop-checkout-d746830bd3":           LoadBalancerName("prod-1", checkout, "internal"),
 		"k8s-teampublicedge-51ab79f31c":          LoadBalancerName("prod-1", edge, "internet-facing"),
-		"k8s-shop-checkout-fdc98f7815":           SecurityGroupName("prod-1", checkout),
-		"k8s-teampublicedge-ebc6aed305":          SecurityGroupName("prod-1", edge),
+		"k8s-shop-checkout-fdc98f7815":           parts.SecurityGroupName("prod-1", checkout),
+		"k8s-teampublicedge-ebc6aed305":          parts.SecurityGroupName("prod-1", edge),
 		"k8s-traffic-testCluster-411a1bcdb1":     stack.BackendSecurityGroupName("testCluster"),
 		"k8s-traffic-prod1-6d7d57e991":           stack.BackendSecurityGroupName("prod-1"),
 		"k8s-ns1-name1-2c37289a00":               upstream.NameIn("", stack.Group{}),
@@ -64,7 +65,7 @@ func FuzzNamesFit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cluster, namespace, name, service string) {
 		group := stack.Group{Namespace: namespace, Name: name}
 		target := TargetGroup{Service: types.NamespacedName{Namespace: namespace, Name: service}}
-		for _, got := range []string{LoadBalancerName(cluster, group, "internal"), SecurityGroupName(cluster, group), target.NameIn(cluster, group)} {
+		for _, got := range []string{LoadBalancerName(cluster, group, "internal"), parts.SecurityGroupName(cluster, group), target.NameIn(cluster, group)} {
 			if len(got) > 32 {
 				t.Errorf("%q is too long for AWS", got)
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
-	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/ingress/preview"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/targets/explain"
 	"github.com/targetgate/targetgate/targets/v1beta1"

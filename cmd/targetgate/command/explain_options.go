@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/targetgate/targetgate/balancers/ingress/input"
-	"github.com/targetgate/targetgate/balancers/preview"
+	"github.com/targetgate/targetgate/balancers/ingress/preview"
 	"github.com/targetgate/targetgate/readiness"
 	"github.com/targetgate/targetgate/targets/ownership"
 )

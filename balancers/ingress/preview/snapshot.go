@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/targetgate/targetgate/balancers"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	ingressapi "github.com/targetgate/targetgate/balancers/v1beta1"
 	"github.com/targetgate/targetgate/targets/v1beta1"
 )
@@ -111,7 +111,7 @@ func hasFields(object client.Object, selector fields.Selector) bool {
 		return true
 	}
 	return !slices.ContainsFunc(selector.Requirements(), func(r fields.Requirement) bool {
-		return !slices.Contains(balancers.ValuesOf(object, r.Field), r.Value)
+		return !slices.Contains(objects.ValuesOf(object, r.Field), r.Value)
 	})
 }
 

@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package balancers
+package objects
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 
 // requests are those of all groups that Ingresses of the options, of which these holds, belong to or have the finalizer of. Each group is
 // there once.
-func (r *Reconciler) requests(ctx context.Context, these func(*networkingv1.Ingress) bool, opts ...client.ListOption) []reconcile.Request {
-	objects, err := r.objects(ctx, opts...)
+func (f *Ingresses) requests(ctx context.Context, these func(*networkingv1.Ingress) bool, opts ...client.ListOption) []reconcile.Request {
+	objects, err := f.objects(ctx, opts...)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the groups of Ingresses")
 		return nil
@@ -50,8 +50,8 @@ func requestOf(group stack.Group) reconcile.Request {
 }
 
 // ofIngress are the groups of an Ingress as the event has it, which may be one that has left a group.
-func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reconcile.Request {
-	objects, err := r.settings(ctx)
+func (f *Ingresses) ofIngress(ctx context.Context, object client.Object) []reconcile.Request {
+	objects, err := f.settings(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the groups of an Ingress")
 		return nil
@@ -59,27 +59,27 @@ func (r *Reconciler) ofIngress(ctx context.Context, object client.Object) []reco
 	objects.Ingresses = []*networkingv1.Ingress{object.(*networkingv1.Ingress)}
 	requests := requestsOf(objects)
 	for _, request := range requests {
-		r.tenants.Found(request, object.GetNamespace())
+		f.found(stack.Group(request.NamespacedName), object.GetNamespace())
 	}
 	return requests
 }
 
-func (r *Reconciler) ofService(ctx context.Context, service client.Object) []reconcile.Request {
-	return r.requests(ctx, each, client.InNamespace(service.GetNamespace()), client.MatchingFields{serviceField: service.GetName()})
+func (f *Ingresses) ofService(ctx context.Context, service client.Object) []reconcile.Request {
+	return f.requests(ctx, each, client.InNamespace(service.GetNamespace()), client.MatchingFields{serviceField: service.GetName()})
 }
 
 func each(*networkingv1.Ingress) bool { return true }
 
 // ofClass are the groups of Ingresses of that class. Those that name none may be of it, too.
-func (r *Reconciler) ofClass(ctx context.Context, class client.Object) []reconcile.Request {
-	return r.requests(ctx, func(i *networkingv1.Ingress) bool {
+func (f *Ingresses) ofClass(ctx context.Context, class client.Object) []reconcile.Request {
+	return f.requests(ctx, func(i *networkingv1.Ingress) bool {
 		return i.Spec.IngressClassName == nil || *i.Spec.IngressClassName == class.GetName()
 	})
 }
 
-func (r *Reconciler) ofParams(ctx context.Context, params client.Object) []reconcile.Request {
+func (f *Ingresses) ofParams(ctx context.Context, params client.Object) []reconcile.Request {
 	var classes networkingv1.IngressClassList
-	if err := r.Client.List(ctx, &classes, client.UnsafeDisableDeepCopy); err != nil {
+	if err := f.Client.List(ctx, &classes, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to find the classes of IngressClassParams")
 		return nil
 	}
@@ -89,19 +89,19 @@ func (r *Reconciler) ofParams(ctx context.Context, params client.Object) []recon
 			names[class.Name] = true
 		}
 	}
-	return r.requests(ctx, func(i *networkingv1.Ingress) bool {
+	return f.requests(ctx, func(i *networkingv1.Ingress) bool {
 		return len(names) > 0 && (i.Spec.IngressClassName == nil || names[*i.Spec.IngressClassName])
 	})
 }
 
-func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return r.requests(ctx, each, client.InNamespace(namespace.GetName()))
+func (f *Ingresses) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return f.requests(ctx, each, client.InNamespace(namespace.GetName()))
 }
 
 // ofBinding is the group whose labels the binding has, if it may have bindings there: whoever may write some can give them any label.
-func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
+func (f *Ingresses) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
 	group, ok := membership.GroupOfLabels(binding.GetLabels())
-	if !ok || !r.mayBind(ctx, group, binding.GetNamespace()) {
+	if !ok || !f.mayBind(ctx, group, binding.GetNamespace()) {
 		return nil
 	}
 	return []reconcile.Request{requestOf(group)}
@@ -109,17 +109,17 @@ func (r *Reconciler) ofBinding(ctx context.Context, binding client.Object) []rec
 
 // mayBind reports whether the group may have bindings in the namespace: an Ingress there belongs to it or has its finalizer, or none does
 // anywhere any longer, and the group's end is worked on.
-func (r *Reconciler) mayBind(ctx context.Context, group stack.Group, namespace string) bool {
+func (f *Ingresses) mayBind(ctx context.Context, group stack.Group, namespace string) bool {
 	if !group.IsExplicit() {
 		return namespace == group.Namespace
 	}
 	named := client.MatchingFields{groupField: group.String()}
-	if slices.Contains(r.requests(ctx, each, client.InNamespace(namespace), named), requestOf(group)) {
+	if slices.Contains(f.requests(ctx, each, client.InNamespace(namespace), named), requestOf(group)) {
 		return true
 	}
 	var others membership.Objects
-	err := r.addIngresses(ctx, &others, named, client.Limit(1))
-	return err == nil && len(others.Ingresses) == 0 && r.memories.knows(group)
+	err := f.addIngresses(ctx, &others, named, client.Limit(1))
+	return err == nil && len(others.Ingresses) == 0 && f.knows(group)
 }
 
 // saysOtherwise passes changes of what users say in objects: of their spec, annotations or deletion. Some kinds have no generation.
@@ -138,9 +138,12 @@ func ingressSpec(o client.Object) any {
 	return []any{i.Spec, i.Status.LoadBalancer, membership.HoldsTooMany(i.Finalizers)}
 }
 
-// ingressChanged passes what users say, and what others take of what we write: the finalizer of a group, and the status.
-func ingressChanged() predicate.Predicate {
-	return predicate.Or(saysOtherwise(ingressSpec), predicate.Funcs{
+// IngressSaysOtherwise passes what users say in Ingresses.
+func IngressSaysOtherwise() predicate.Predicate { return saysOtherwise(ingressSpec) }
+
+// IngressChanged passes what users say, and what others take of what we write: the finalizer of a group, and the status.
+func IngressChanged() predicate.Predicate {
+	return predicate.Or(IngressSaysOtherwise(), predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, // the other one passes it
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -162,4 +165,16 @@ func labelsChanged() predicate.Predicate {
 			return !equality.Semantic.DeepEqual(labelsOf(e.ObjectOld), labelsOf(e.ObjectNew))
 		},
 	}
+}
+
+// found takes in that a group has a member in a namespace.
+func (f *Ingresses) found(group stack.Group, namespace string) {
+	if f.Watches.Found != nil {
+		f.Watches.Found(group, namespace)
+	}
+}
+
+// knows reports whether something is remembered of a group.
+func (f *Ingresses) knows(group stack.Group) bool {
+	return f.Watches.Knows != nil && f.Watches.Knows(group)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -73,9 +74,10 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 	snapshot, options := NewSnapshot(c, nil), flags.Options
 	snapshot.home = key.Namespace
 	options.Cluster, options.VPC = "any", "any"
+	ingresses := &objects.Ingresses{Client: snapshot, Secrets: nowhere{}, Class: flags.IngressClass, Options: options}
 	reconciler := &balancers.Reconciler{
-		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Lookup: nowhere{}.Lookup, Secrets: nowhere{},
-		Class: flags.IngressClass, Options: options,
+		Client: snapshot, Clock: clock.RealClock{}, View: nowhere{}, Lookup: nowhere{}.Lookup, Frontend: ingresses,
+		Cluster: options.Cluster, Limits: options.Limits,
 		MakePlan: func(stack.Stack, stack.Stack) (steps.Plan, []plan.Overflow) { return nil, nil },
 	}
 	out := Routes{Deleted: object.DeletionTimestamp != nil}
@@ -89,7 +91,7 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 		return out, fmt.Errorf("getting Ingress in namespace %s: %w", key.Namespace, err)
 	}
 	if out.Unsure = snapshot.isUnsure(); !out.Unsure {
-		reconciler.Switches = flags.Switches
+		ingresses.Switches = flags.Switches
 	}
 	err := out.find(ctx, reconciler, object)
 	out.Unread, out.Unsure = snapshot.unread, out.Unsure && out.Group == "" && len(out.Finalizers) == 0
@@ -99,7 +101,7 @@ func RoutesOf(ctx context.Context, c client.Client, flags Flags, key client.Obje
 
 // find fills in what the Ingress's group says of it.
 func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, object *networkingv1.Ingress) error {
-	groups, err := reconciler.GroupsOf(ctx, object)
+	groups, err := reconciler.Frontend.GroupsOf(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (r *Routes) find(ctx context.Context, reconciler *balancers.Reconciler, obj
 	if r.Unsure {
 		return nil
 	}
-	strays, err := reconciler.Strays(ctx)
+	strays, err := reconciler.Frontend.Strays(ctx)
 	r.Faults = slices.DeleteFunc(strays, func(f fault.Fault) bool { return !isIts(f) })
 	return err
 }

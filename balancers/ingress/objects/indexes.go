@@ -1,7 +1,7 @@
 // Copyright The targetgate Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package balancers
+package objects
 
 import (
 	"context"
@@ -70,7 +70,8 @@ func ValuesOf(object client.Object, field string) []string {
 	return nil
 }
 
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+// AddIndexes adds the fields by which Ingresses and bindings are found.
+func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, index := range indexes {
 		if err := indexer.IndexField(ctx, index.of, index.field, index.values); err != nil {
 			return fmt.Errorf("indexing %T by %s: %w", index.of, index.field, err)

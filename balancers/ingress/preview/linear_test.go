@@ -29,6 +29,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	"github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/lookup/answer"
 	"github.com/targetgate/targetgate/balancers/plan"
@@ -213,7 +214,8 @@ func measure(name string, ingresses []*networkingv1.Ingress, n int) (out figure,
 	options := input.DefaultOptions("prod", "vpc")
 	network := &answer.Answerer{Network: &awsaccount.Network{ELB: aws, Clock: clock.RealClock{}}}
 	reconciler := &balancers.Reconciler{
-		Client: c, Clock: clock.RealClock{}, View: nowhere{}, Secrets: nowhere{}, Class: "alb", Options: options,
+		Client: c, Clock: clock.RealClock{}, View: nowhere{}, Cluster: options.Cluster, Limits: options.Limits,
+		Frontend: &objects.Ingresses{Client: c, Secrets: nowhere{}, Class: "alb", Options: options},
 		Lookup: func(ctx context.Context, id stack.ID, needs lookup.Needs) (lookup.Answers, error) {
 			out, _ := nowhere{}.Lookup(ctx, id, needs)
 			answered, err := network.Answer(ctx, id, lookup.Needs{TargetGroups: needs.TargetGroups})

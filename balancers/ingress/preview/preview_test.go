@@ -28,6 +28,7 @@ import (
 	"github.com/targetgate/targetgate/balancers"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/ingress/membership"
+	ingressobjects "github.com/targetgate/targetgate/balancers/ingress/objects"
 	"github.com/targetgate/targetgate/balancers/lookup"
 	"github.com/targetgate/targetgate/balancers/plan"
 	"github.com/targetgate/targetgate/balancers/stack"
@@ -86,7 +87,7 @@ func newPreview(t *testing.T, aws *account, documents string, more ...client.Obj
 		MakePlan: func(wanted, seen stack.Stack) (steps.Plan, []plan.Overflow) {
 			return plan.Make(wanted, seen, plan.Options{})
 		},
-		Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb",
+		Frontend: &ingressobjects.Ingresses{Client: snapshot, Options: input.DefaultOptions("prod", "vpc-1"), Class: "alb"}, Cluster: "prod",
 	}}
 }
 

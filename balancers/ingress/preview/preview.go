@@ -27,7 +27,7 @@ type Preview struct {
 
 // All asks about all groups.
 func (p *Preview) All(ctx context.Context) (Report, error) {
-	groups, err := p.Reconciler.GroupsOf(ctx, nil)
+	groups, err := p.Reconciler.Frontend.GroupsOf(ctx, nil)
 	if err != nil {
 		return Report{}, err
 	}
@@ -36,7 +36,7 @@ func (p *Preview) All(ctx context.Context) (Report, error) {
 
 // Group asks about one group, by its name or as "namespace/name" of an Ingress that is alone in its own.
 func (p *Preview) Group(ctx context.Context, name string) (Report, error) {
-	groups, err := p.Reconciler.GroupsOf(ctx, nil)
+	groups, err := p.Reconciler.Frontend.GroupsOf(ctx, nil)
 	if err != nil {
 		return Report{}, err
 	}
@@ -77,7 +77,7 @@ func (p *Preview) concerned(ctx context.Context, objects []client.Object) (Repor
 	var notes []string
 	asked := map[string]bool{}
 	for _, object := range objects {
-		of, err := p.Reconciler.GroupsOf(ctx, object)
+		of, err := p.Reconciler.Frontend.GroupsOf(ctx, object)
 		if err != nil {
 			return Report{}, err
 		}
@@ -98,7 +98,7 @@ func (p *Preview) concerned(ctx context.Context, objects []client.Object) (Repor
 // report asks about the groups, and has the faults of those Ingresses without a group of which these holds.
 func (p *Preview) report(ctx context.Context, groups []stack.Group, these func(string) bool) (Report, error) {
 	report := Report{Groups: []Group{}}
-	strays, err := p.Reconciler.Strays(ctx)
+	strays, err := p.Reconciler.Frontend.Strays(ctx)
 	if err != nil {
 		return report, err
 	}
