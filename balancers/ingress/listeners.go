@@ -96,14 +96,14 @@ func (d listenerBuilder) stackListeners() []stack.Listener {
 			Port: l.port, Protocol: string(l.protocol), Certificates: l.certificates, Owners: l.owners,
 			Default:    d.fallback(l),
 			MutualAuth: d.mutualAuth(l),
-			Attributes: d.keysOf(reading.AttributesOf(l.protocol, l.port)),
+			Attributes: d.keysOf(stack.ListenerAttributes(string(l.protocol), l.port)),
 		}
 		if fallbacks := l.fallbacks(); len(fallbacks) > 0 {
 			wanted.DefaultOwner = fallbacks[0].Owner
 		}
 		wanted.Presets = d.in.Presets(annotation.AttributesOfListener, wanted.Attributes)
 		if l.protocol == annotation.HTTPS {
-			wanted.SSLPolicy = d.Get(reading.OfPort(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
+			wanted.SSLPolicy = d.Get(stack.OfPort(annotation.SSLPolicy.Name, l.port), d.in.Options.DefaultSSLPolicy)
 		}
 		if d.in.Options.TagListenersAndRules {
 			wanted.Tags = versioned(d.in.TagsOf(strconv.Itoa(int(l.port)), d.userTags(l)), wanted.Default)
@@ -146,7 +146,7 @@ func (d listenerBuilder) userTags(l *listener) map[string]string {
 	}
 	seen := d.balancer.ListenerOn(l.port)
 	for key, value := range agreed {
-		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, reading.OfKey(annotation.Tags.Name, key)) {
+		if seen != nil && hasKey(seen.Tags, key) && d.heldSays(l.port, stack.OfKey(annotation.Tags.Name, key)) {
 			tags[key] = value
 		}
 	}
@@ -216,7 +216,7 @@ func (d listenerBuilder) fallback(l *listener) stack.Action {
 
 // mutualAuth is that of a listener; nil leaves what there is.
 func (d listenerBuilder) mutualAuth(l *listener) *stack.MutualAuth {
-	vote, said := d.Votes[reading.OfPort(annotation.MutualAuthentication.Name, l.port)]
+	vote, said := d.Votes[stack.OfPort(annotation.MutualAuthentication.Name, l.port)]
 	switch {
 	case l.protocol != annotation.HTTPS:
 		return nil

@@ -15,8 +15,6 @@ import (
 
 	"github.com/targetgate/targetgate/aws/awserr"
 	"github.com/targetgate/targetgate/balancers/apply"
-	"github.com/targetgate/targetgate/balancers/ingress/annotation"
-	"github.com/targetgate/targetgate/balancers/ingress/reading"
 	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/steps"
 )
@@ -42,9 +40,9 @@ func Of(failure apply.Failure, wanted, seen stack.Stack) string {
 func ofShared(failure apply.Failure, wanted, seen stack.Stack) string {
 	switch c := failure.Step.Change.(type) {
 	case steps.SetLoadBalancerAttributes:
-		name := annotation.LoadBalancerAttributes.Name
+		name := stack.SettingAttributes
 		if c.LoadBalancer.Part == stack.FrontPart {
-			name = annotation.FrontAttributes.Name
+			name = stack.SettingFrontAttributes
 		}
 		return ofAttributes(name, c.Attributes, failure.Err, wanted)
 	case steps.SetListenerAttributes:
@@ -54,18 +52,18 @@ func ofShared(failure apply.Failure, wanted, seen stack.Stack) string {
 	case steps.Set:
 		return wanted.Voters[voters[c.Setting]]
 	case steps.Protect:
-		return wanted.Voters[annotation.Shield.Name]
+		return wanted.Voters[stack.SettingShield]
 	}
 	return ""
 }
 
 // voters are the settings of members that decide those of the load balancer.
 var voters = map[steps.Setting]string{
-	steps.AddressType: annotation.AddressType.Name,
-	steps.IPAMPool:    annotation.IPAMPool.Name,
-	steps.Capacity:    annotation.Capacity.Name,
-	steps.WebACL:      annotation.WAFv2ACL.Name,
-	steps.ClassicACL:  annotation.WAFClassicACL.Name,
+	steps.AddressType: stack.SettingAddressType,
+	steps.IPAMPool:    stack.SettingIPAMPool,
+	steps.Capacity:    stack.SettingCapacity,
+	steps.WebACL:      stack.SettingWebACL,
+	steps.ClassicACL:  stack.SettingClassicACL,
 }
 
 // ofAttributes is the name of the first member that asks for one of the attributes that AWS has refused; if that is not known, of the
@@ -77,7 +75,7 @@ func ofAttributes(name string, attributes map[string]string, err error, wanted s
 		keys = refused.Keys
 	}
 	for _, key := range keys {
-		voter := wanted.Voters[reading.OfKey(name, key)]
+		voter := wanted.Voters[stack.OfKey(name, key)]
 		if refused == nil && owner != "" && voter != owner {
 			return ""
 		}
@@ -96,7 +94,7 @@ func attributesOf(ref stack.Ref, wanted, seen stack.Stack) string {
 	}
 	for _, listener := range listenersOf(wanted) {
 		if strconv.Itoa(int(listener.Port)) == port {
-			return reading.AttributesOf(annotation.Protocol(listener.Protocol), listener.Port)
+			return stack.ListenerAttributes(listener.Protocol, listener.Port)
 		}
 	}
 	return ""
@@ -149,21 +147,21 @@ func voterFor(part string, wanted stack.Stack, own string, front ...string) stri
 }
 
 func ofSecurityGroups(part string, wanted stack.Stack) string {
-	return voterFor(part, wanted, annotation.SecurityGroups.Name, annotation.FrontSecurityGroups.Name)
+	return voterFor(part, wanted, stack.SettingSecurityGroups, stack.SettingFrontSecurityGroups)
 }
 
 func ofSubnets(part string, wanted stack.Stack) string {
-	return voterFor(part, wanted, annotation.Subnets.Name, annotation.FrontSubnets.Name, annotation.FrontAllocations.Name)
+	return voterFor(part, wanted, stack.SettingSubnets, stack.SettingFrontSubnets, stack.SettingFrontAllocations)
 }
 
 // ofInbound is the name of the member that wants the source which AWS names, else of the only one that wants any of these.
 func ofInbound(rules []stack.Inbound, err error, wanted stack.Stack) (owner string) {
 	for i, rule := range rules {
-		setting := annotation.InboundCIDRs.Name
+		setting := stack.SettingInboundCIDRs
 		if strings.HasPrefix(rule.Source, "pl-") {
-			setting = annotation.PrefixLists.Name
+			setting = stack.SettingPrefixLists
 		}
-		voter := wanted.Voters[reading.OfPort(setting, rule.From)]
+		voter := wanted.Voters[stack.OfPort(setting, rule.From)]
 		switch {
 		case strings.Contains(err.Error(), "'"+rule.Source+"'"):
 			return voter
@@ -197,9 +195,9 @@ func ofListener(port int32, err error, wanted stack.Stack) (owner string) {
 	case awserr.HasCode(err, "CertificateNotFound", "UnsupportedCertificate") && len(listener.Certificates) > 0:
 		return listener.Owners[listener.Certificates[0]]
 	case awserr.HasCode(err, "SSLPolicyNotFound"):
-		owner = wanted.Voters[reading.OfPort(annotation.SSLPolicy.Name, port)]
+		owner = wanted.Voters[stack.OfPort(stack.SettingSSLPolicy, port)]
 	case awserr.HasCode(err, "TrustStoreNotFound", "TrustStoreNotReady"):
-		owner = wanted.Voters[reading.OfPort(annotation.MutualAuthentication.Name, port)]
+		owner = wanted.Voters[stack.OfPort(stack.SettingMutualAuthentication, port)]
 	case awserr.HasCode(err, "TargetGroupNotFound"):
 		owner = listener.DefaultOwner
 	}

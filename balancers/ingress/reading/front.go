@@ -114,7 +114,7 @@ func (r settingsReader) readFrontChecks() {
 
 func (r settingsReader) addFrontCheck(row *annotation.Annotation, text string) {
 	for _, port := range r.FrontPorts {
-		r.addText(OfPort(row.Name, port), text, fault.Fault{Annotation: row.FullName()})
+		r.addText(stack.OfPort(row.Name, port), text, fault.Fault{Annotation: row.FullName()})
 	}
 }
 
@@ -174,11 +174,11 @@ func (a Agreed) Overlapping(ports []int32) string {
 }
 
 // FrontPort is the setting that says to which port of the load balancer a port in front leads.
-func FrontPort(port int32) string { return OfPort(annotation.FrontPorts.Name, port) }
+func FrontPort(port int32) string { return stack.OfPort(annotation.FrontPorts.Name, port) }
 
 // FrontCheck is how the load balancer is checked for a port in front.
 func (a Agreed) FrontCheck(port int32) stack.HealthCheck {
-	text := func(row *annotation.Annotation) string { return a.Get(OfPort(row.Name, port), row.Default) }
+	text := func(row *annotation.Annotation) string { return a.Get(stack.OfPort(row.Name, port), row.Default) }
 	number := func(row *annotation.Annotation) int32 {
 		n, _ := strconv.ParseInt(text(row), 10, 32) // it is one
 		return int32(n)

@@ -35,7 +35,7 @@ func (r listenerReader) readListeners() {
 	r.Ports = ports
 	for _, port := range slices.Sorted(maps.Keys(ports)) {
 		protocol := ports[port]
-		r.add(OfPort(protocolSetting, port), string(protocol), fault.Fault{Annotation: annotation.ListenPorts.FullName()})
+		r.add(stack.OfPort(protocolSetting, port), string(protocol), fault.Fault{Annotation: annotation.ListenPorts.FullName()})
 		r.readAttributes(port, protocol)
 	}
 	r.readInbound()
@@ -79,13 +79,8 @@ func (r listenerReader) explicitCertificates() []string {
 	return certificates
 }
 
-// AttributesOf is the name of the setting that has the attributes of a listener.
-func AttributesOf(protocol annotation.Protocol, port int32) string {
-	return fmt.Sprintf("%s%s-%d", annotation.ListenerAttributes.Name, protocol, port)
-}
-
 func (r listenerReader) readAttributes(port int32, protocol annotation.Protocol) {
-	name := AttributesOf(protocol, port)
+	name := stack.ListenerAttributes(string(protocol), port)
 	own, _ := get(r.Reading, annotation.ListenerAttributes.Member(strings.TrimPrefix(name, annotation.ListenerAttributes.Name)))
 	r.addKeys(name, own, fault.Fault{Annotation: annotation.Prefix + name})
 	if !r.first {
@@ -117,7 +112,7 @@ func (r listenerReader) ofEachPort(name string, fits func(annotation.Protocol) b
 	}
 	for port, protocol := range r.Ports {
 		if fits(protocol) {
-			r.Votes[OfPort(name, port)] = vote
+			r.Votes[stack.OfPort(name, port)] = vote
 		}
 	}
 }
@@ -164,7 +159,7 @@ func (r listenerReader) readMutualAuth() {
 			r.Fail(from)
 			return
 		}
-		r.addText(OfPort(annotation.MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
+		r.addText(stack.OfPort(annotation.MutualAuthentication.Name, entry.Port), mutualText(stack.MutualAuth{
 			Mode: entry.Mode, TrustStore: store, IgnoreExpiry: ptr.Deref(entry.IgnoreClientCertificateExpiry, false),
 			AdvertiseNames: entry.AdvertiseTrustStoreCaNames == "on",
 		}), from)

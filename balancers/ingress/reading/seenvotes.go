@@ -58,7 +58,7 @@ func SeenVotes(in *input.Input) map[string]Vote {
 func (v *seenVoter) addTags(setting string, tags map[string]string) {
 	for key, value := range tags {
 		if stack.ReservedBy(key) == "" {
-			v.addText(OfKey(setting, key), value, fault.Fault{})
+			v.addText(stack.OfKey(setting, key), value, fault.Fault{})
 		}
 	}
 }
@@ -96,14 +96,14 @@ func SeenFallback(in *input.Input, readings []*Reading, port int32) *Reading {
 }
 
 func (v *seenVoter) addListener(listener stack.Listener, inbound []stack.Inbound) {
-	v.add(OfPort(protocolSetting, listener.Port), listener.Protocol, fault.Fault{})
+	v.add(stack.OfPort(protocolSetting, listener.Port), listener.Protocol, fault.Fault{})
 	if listener.SSLPolicy != "" {
-		v.add(OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, fault.Fault{})
+		v.add(stack.OfPort(annotation.SSLPolicy.Name, listener.Port), listener.SSLPolicy, fault.Fault{})
 	}
 	if listener.MutualAuth != nil {
-		v.addText(OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), fault.Fault{})
+		v.addText(stack.OfPort(annotation.MutualAuthentication.Name, listener.Port), mutualText(*listener.MutualAuth), fault.Fault{})
 	}
-	v.addKeys(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), listener.Attributes, fault.Fault{})
+	v.addKeys(stack.ListenerAttributes(listener.Protocol, listener.Port), listener.Attributes, fault.Fault{})
 	if port, ok := redirectsTo(listener); ok {
 		v.add(annotation.SSLRedirect.Name, port, fault.Fault{})
 	}
@@ -118,10 +118,10 @@ func (v *seenVoter) addListener(listener stack.Listener, inbound []stack.Inbound
 		}
 	}
 	if len(cidrs) > 0 {
-		v.add(OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), fault.Fault{})
+		v.add(stack.OfPort(annotation.InboundCIDRs.Name, listener.Port), strings.Join(cidrs, ","), fault.Fault{})
 	}
 	if len(lists) > 0 {
-		v.add(OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), fault.Fault{})
+		v.add(stack.OfPort(annotation.PrefixLists.Name, listener.Port), strings.Join(lists, ","), fault.Fault{})
 	}
 }
 
@@ -174,7 +174,7 @@ func (v *seenVoter) addFront(seen *stack.Stack, lb *stack.LoadBalancer) {
 			annotation.FrontHealthyThreshold.Name:   decimal(int64(check.Healthy)),
 			annotation.FrontUnhealthyThreshold.Name: decimal(int64(check.Unhealthy)),
 		} {
-			v.addText(OfPort(name, port), value, fault.Fault{})
+			v.addText(stack.OfPort(name, port), value, fault.Fault{})
 		}
 	}
 }

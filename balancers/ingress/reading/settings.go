@@ -15,6 +15,7 @@ import (
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
 	"github.com/targetgate/targetgate/balancers/ingress/input"
 	"github.com/targetgate/targetgate/balancers/parts"
+	"github.com/targetgate/targetgate/balancers/stack"
 	"github.com/targetgate/targetgate/balancers/v1beta1"
 )
 
@@ -25,15 +26,15 @@ func ForcedBy(params *v1beta1.IngressClassParams) map[string]bool {
 		return forced
 	}
 	for _, attribute := range params.Spec.LoadBalancerAttributes {
-		forced[OfKey(annotation.LoadBalancerAttributes.Name, attribute.Key)] = true
+		forced[stack.OfKey(annotation.LoadBalancerAttributes.Name, attribute.Key)] = true
 	}
 	for _, listener := range params.Spec.Listeners {
 		for _, attribute := range listener.ListenerAttributes {
-			forced[OfKey(AttributesOf(annotation.Protocol(listener.Protocol), listener.Port), attribute.Key)] = true
+			forced[stack.OfKey(stack.ListenerAttributes(listener.Protocol, listener.Port), attribute.Key)] = true
 		}
 	}
 	for _, tag := range params.Spec.Tags {
-		forced[OfKey(annotation.Tags.Name, tag.Key)] = true
+		forced[stack.OfKey(annotation.Tags.Name, tag.Key)] = true
 	}
 	return forced
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/targetgate/targetgate/balancers/fault"
 	"github.com/targetgate/targetgate/balancers/ingress/annotation"
+	"github.com/targetgate/targetgate/balancers/stack"
 )
 
 // Vote is what a member says of a setting that its group, or those that listen on a port, have once.
@@ -21,12 +22,6 @@ type Vote struct {
 	yields bool        // to one that does not, unless it is pinned
 	From   fault.Fault // what says it, without a Reason
 }
-
-// OfPort is the name of a shared setting of a port.
-func OfPort(name string, port int32) string { return name + " " + strconv.Itoa(int(port)) }
-
-// OfKey is the name of a shared setting that is one key of several.
-func OfKey(name, key string) string { return name + "[" + key + "]" }
 
 // voter is who votes: a member, or what is seen.
 type voter struct {
@@ -59,7 +54,7 @@ func (v *voter) addText(setting, text string, from fault.Fault) {
 // addKeys adds a vote for each key of a setting. What the first member's params say of a key holds for all.
 func (v *voter) addKeys(name string, values map[string]string, from fault.Fault) {
 	for key, value := range values {
-		if setting := OfKey(name, key); !v.forced[setting] || v.first && from.Object != "" {
+		if setting := stack.OfKey(name, key); !v.forced[setting] || v.first && from.Object != "" {
 			v.addText(setting, value, from)
 		}
 	}
