@@ -127,6 +127,9 @@ func (l leaver) wantReplaced(t *testing.T, comer *corev1.Pod) {
 // wantServed fails the test when a leaver's target went before it was due, while fewer others than replicas served.
 func wantServed(t *testing.T, app *testbed.App, leavers ...leaver) {
 	t.Helper()
+	for _, l := range leavers {
+		l.left(t) // only then does the journal say what served
+	}
 	others := map[state.Key]int{}
 	for _, d := range departures.From(bed.AWS.Journal(0), app.TargetGroup) {
 		others[d.Target] = d.Others

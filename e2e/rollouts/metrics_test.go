@@ -23,9 +23,10 @@ import (
 var (
 	quietPanels = []string{
 		"Bindings in trouble", "Registered targets that are not healthy", "Wait at a gate", "Failed AWS calls",
-		"Throttled AWS requests", "Drift", "Unready pods kept",
+		"Throttled AWS requests", "Drift", "Unready pods kept", "Targets of others", "Overwritten by others",
 		// These are of load balancers.
 		"Failing for", "Ingresses that are not updated", "Quotas used", "Certificates expire first",
+		"Load balancers without Ingresses",
 	}
 	quietMetrics = []string{"aws_api_call_permission_errors_total"}
 )
