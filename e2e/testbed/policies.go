@@ -23,7 +23,7 @@ const assumeRoles = `{"Version": "2012-10-17", "Statement": {
 	"Sid": "` + assumeRolesSid + `", "Effect": "Allow", "Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"
 }}`
 
-// policies are the shipped ones, and that for roles.
+// policies are the shipped ones, kept to the cluster's name as config/SECURITY.md has it, and that for roles.
 func (b *Bed) policies() ([]iam.Policy, error) {
 	files := []string{"bindings-and-security-groups.json"}
 	if b.options.Provisioning {
@@ -35,7 +35,7 @@ func (b *Bed) policies() ([]iam.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, string(shipped))
+		texts = append(texts, strings.ReplaceAll(string(shipped), `cluster": "*"`, `cluster": "`+b.clusterName+`"`))
 	}
 	var policies []iam.Policy
 	for _, text := range texts {

@@ -5,6 +5,7 @@ package iam
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +162,42 @@ func TestShippedPolicyChangesListenersWithoutTags(t *testing.T) {
 		if !Evaluate([]Policy{p}, call).Allowed {
 			t.Errorf("load-balancers.json does not allow %s on a %s without tags", action, resource)
 		}
+	}
+}
+
+// Kept to the name of a cluster, the shipped policies allow no change of what another cluster's tag is on, nor give such a tag.
+func TestShippedPoliciesAreKeptToACluster(t *testing.T) {
+	kept := 0
+	for _, file := range []string{"load-balancers.json", "certificates.json"} {
+		text, err := os.ReadFile("../../../config/iam/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Parse([]byte(strings.ReplaceAll(string(text), `cluster": "*"`, `cluster": "ours"`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range p.statements {
+			isOfCluster := func(c condition) bool {
+				return strings.HasSuffix(c.key, "tag/elbv2.k8s.aws/cluster") && c.operator != "Null"
+			}
+			i := slices.IndexFunc(s.conditions, isOfCluster)
+			if i < 0 {
+				continue
+			}
+			for cluster, want := range map[string]bool{"ours": true, "theirs": false} {
+				call := Call{s.actions[0].text, strings.ReplaceAll(s.resources[0].text, "*", "x"), map[string]string{
+					s.conditions[i].key: cluster, "ec2:CreateAction": "CreateSecurityGroup", "elasticloadbalancing:CreateAction": "CreateTargetGroup",
+				}}
+				if got := Evaluate([]Policy{p}, call).Allowed; got != want {
+					t.Errorf("%s, %s of %s: allowed %v, want %v", file, s.name, cluster, got, want)
+				}
+				kept++
+			}
+		}
+	}
+	if kept < 16 {
+		t.Errorf("%d statements are kept to a cluster, want 8 or more", kept/2)
 	}
 }
 
