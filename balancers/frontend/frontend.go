@@ -97,7 +97,7 @@ type Claim struct {
 
 // Statuses are the statuses of members.
 type Statuses interface {
-	// Addresses are the host names in the status of an object, in lower case, "" for an entry without one.
+	// Addresses are the host names in the status of an object, as they stand there (ours are in lower case), "" for an entry without one.
 	Addresses(object client.Object) []string
 	// ShowsFrontAlone reports whether the status of a member is to name what stands in front of the load balancer alone.
 	ShowsFrontAlone(member Member) bool

@@ -50,20 +50,11 @@ func ofShared(failure apply.Failure, wanted, seen stack.Stack) string {
 	case steps.SetSubnets:
 		return ofSubnets(c.LoadBalancer.Part, wanted)
 	case steps.Set:
-		return wanted.Voters[voters[c.Setting]]
+		return c.Setting.Voter(wanted)
 	case steps.Protect:
 		return wanted.Voters[stack.SettingShield]
 	}
 	return ""
-}
-
-// voters are the settings of members that decide those of the load balancer.
-var voters = map[steps.Setting]string{
-	steps.AddressType: stack.SettingAddressType,
-	steps.IPAMPool:    stack.SettingIPAMPool,
-	steps.Capacity:    stack.SettingCapacity,
-	steps.WebACL:      stack.SettingWebACL,
-	steps.ClassicACL:  stack.SettingClassicACL,
 }
 
 // ofAttributes is the name of the first member that asks for one of the attributes that AWS has refused; if that is not known, of the

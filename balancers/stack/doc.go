@@ -14,9 +14,8 @@
 //	front.go        resource tags of load balancers and listeners; the name and the resource tags of what stands in front, the Elastic IP
 //	                addresses of its subnets
 //	group.go        Group: whose objects a stack is for, the key of a pass
-//	find.go         finds a part by its ID; copies a value with all that is behind it
+//	find.go         finds a part, by its ID or what it is for; copies a value with all that is behind it
 //	name.go         how names of what is made are composed
-//	seen.go         finds parts of a stack that is seen: the load balancer that serves, listeners, inbound rules
 //	limits.go       what AWS takes: tags, security groups, schemes
 //	setting.go      the names of settings that members share
 //	tags.go         the tags by which parts are found again

@@ -81,6 +81,27 @@ func (s *Stack) Rule(arn string) (found *Rule) {
 	return found
 }
 
+// Serving is the first load balancer that is active, else the first; nil if there is none.
+func Serving(balancers []LoadBalancer) *LoadBalancer {
+	return cmp.Or(first(balancers, func(b *LoadBalancer) bool { return b.Active }), first(balancers, func(*LoadBalancer) bool { return true }))
+}
+
+// InboundOfMade are the rules of the security group that was made for the load balancer.
+func (s *Stack) InboundOfMade() []Inbound {
+	if made := first(s.SecurityGroups, func(g *SecurityGroup) bool { return !g.Shared }); made != nil {
+		return made.Inbound
+	}
+	return nil
+}
+
+// ListenerOn is the listener of that port, nil if there is none or no load balancer.
+func (b *LoadBalancer) ListenerOn(port int32) *Listener {
+	if b == nil {
+		return nil
+	}
+	return first(b.Listeners, func(l *Listener) bool { return l.Port == port })
+}
+
 // Binding is the one with the name.
 func (s *Stack) Binding(namespace, name string) *Binding {
 	return first(s.Bindings, func(b *Binding) bool { return b.Namespace == namespace && b.Name == name })

@@ -24,6 +24,7 @@ const (
 
 // setting is what there is to say of one.
 type setting struct {
+	voter   string // the setting of members that decides it, as in Stack.Voters
 	differs string // for users, when it does
 	// get is its value, nil if that is not read, or what there is stays.
 	get func(*stack.LoadBalancer) *string
@@ -36,21 +37,21 @@ type setting struct {
 
 var settings = map[Setting]setting{
 	AddressType: {
-		differs: "its address type differs",
-		get:     func(b *stack.LoadBalancer) *string { return &b.AddressType },
-		put:     func(b *stack.LoadBalancer, value string) { b.AddressType = value },
-		text:    func(value, balancer string) string { return "set address type " + value + " of " + balancer },
+		voter: stack.SettingAddressType, differs: "its address type differs",
+		get:  func(b *stack.LoadBalancer) *string { return &b.AddressType },
+		put:  func(b *stack.LoadBalancer, value string) { b.AddressType = value },
+		text: func(value, balancer string) string { return "set address type " + value + " of " + balancer },
 	},
 	IPAMPool: {
-		differs: "its pool of addresses differs",
-		get:     func(b *stack.LoadBalancer) *string { return &b.IPAMPool },
-		put:     func(b *stack.LoadBalancer, value string) { b.IPAMPool = value },
+		voter: stack.SettingIPAMPool, differs: "its pool of addresses differs",
+		get: func(b *stack.LoadBalancer) *string { return &b.IPAMPool },
+		put: func(b *stack.LoadBalancer, value string) { b.IPAMPool = value },
 		text: func(value, balancer string) string {
 			return "take public addresses of " + balancer + " from " + cmp.Or(value, "Amazon's pool")
 		},
 	},
 	WebACL: {
-		differs: "its web ACL differs", guards: true,
+		voter: stack.SettingWebACL, differs: "its web ACL differs", guards: true,
 		get: func(b *stack.LoadBalancer) *string { return b.WebACL },
 		put: func(b *stack.LoadBalancer, value string) {
 			if b.WebACL = &value; value != "" { // AWS may take one of the other kind off
@@ -60,7 +61,7 @@ var settings = map[Setting]setting{
 		text: func(value, balancer string) string { return setOrRemove("web ACL", value, "", balancer) },
 	},
 	ClassicACL: {
-		differs: "its web ACL of AWS WAF Classic differs", guards: true,
+		voter: stack.SettingClassicACL, differs: "its web ACL of AWS WAF Classic differs", guards: true,
 		get: func(b *stack.LoadBalancer) *string { return b.ClassicACL },
 		put: func(b *stack.LoadBalancer, value string) {
 			if b.ClassicACL = &value; value != "" {
@@ -72,7 +73,7 @@ var settings = map[Setting]setting{
 		},
 	},
 	Capacity: {
-		differs: "its capacity differs",
+		voter: stack.SettingCapacity, differs: "its capacity differs",
 		get: func(b *stack.LoadBalancer) *string {
 			if b.Capacity == nil {
 				return nil
@@ -105,6 +106,9 @@ func (s Setting) Differs(wanted, seen *stack.LoadBalancer) (why, value string) {
 	}
 	return settings[s].differs, *to
 }
+
+// Voter is the name of the member whose word counts for the setting, "" for none.
+func (s Setting) Voter(wanted stack.Stack) string { return wanted.Voters[settings[s].voter] }
 
 // Set gives a setting of a load balancer a value.
 type Set struct {
